@@ -1,0 +1,88 @@
+"""Schemas: the names and types of a collection's columns.
+
+Types carry Spark's names.  Every value of every type is one int64 word (a lane); `NULL` is the least word,
+so that nulls come first in every order and need no lane of their own.
+
+Rule: a schema is an ordered tuple of distinctly named fields; the order is the order written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+NULL = -(2**63)
+RESERVED = ("_time", "_diff", "_count")
+
+
+@dataclass(frozen=True)
+class Type:
+    """long int short byte double float boolean string binary date timestamp decimal(precision, scale)."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+
+    @property
+    def is_integer(self) -> bool:
+        return self.name in ("long", "int", "short", "byte")
+
+    @property
+    def is_float(self) -> bool:
+        return self.name in ("double", "float")
+
+    @property
+    def is_number(self) -> bool:
+        return self.is_integer or self.is_float or self.name == "decimal"
+
+    @property
+    def is_text(self) -> bool:
+        return self.name in ("string", "binary")
+
+
+LONG, INT, SHORT, BYTE = Type("long"), Type("int"), Type("short"), Type("byte")
+DOUBLE, FLOAT, BOOLEAN = Type("double"), Type("float"), Type("boolean")
+STRING, BINARY, DATE, TIMESTAMP = Type("string"), Type("binary"), Type("date"), Type("timestamp")
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: Type
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    fields: tuple[Field, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(field.type for field in self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Type:
+        return self.fields[self.index(name)].type
+
+    def index(self, name: str) -> int:
+        return self.names.index(name)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.fields))

@@ -1,0 +1,230 @@
+"""The node kinds: data, no behaviour.
+
+A node refers to its sources by their number in the graph.  Everything a person writes is composed of these
+few kinds; distinct, count, outer joins, top and iterate have no node of their own.
+
+Rule: nodes are frozen and compare by content, so that the graph can keep each one once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ebbflow.columns.expression import Expr
+from ebbflow.columns.schema import Schema
+
+
+@dataclass(frozen=True)
+class Function:
+    """A user's own code.  Compared by identity: two functions are never assumed to mean the same."""
+
+    fn: Callable[..., object] = field(compare=False)
+    identity: int  # id(fn): equality of two Functions
+    name: str
+
+
+# ---- what a Linear node does to each change -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Map:
+    """Every row becomes these columns."""
+
+    columns: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Rows for which the boolean condition is true (not false, not null) stay."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A user's function over rows.
+
+    how: "batches" fn(dict of numpy/arrow columns) -> dict of arrays of equal length;
+         "rows" fn(named tuple) -> tuple;  "flat" fn(named tuple) -> iterable of tuples.
+    """
+
+    function: Function
+    how: str
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Negate:
+    """Diffs change sign."""
+
+
+@dataclass(frozen=True)
+class Enter:
+    """Into a loop: one more coordinate, 0."""
+
+    loop: int
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Out of a loop: its coordinate is dropped, which sums all its rounds."""
+
+    loop: int
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The time moved later.  One expression per input coordinate, over columns named like the coordinates."""
+
+    times: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Passes everything on, and shows it to a user's function: fn(changes) with a Table."""
+
+    function: Function
+
+
+Action = Map | Filter | Apply | Negate | Enter | Leave | Delay | Inspect
+
+
+# ---- what a Reduce node answers for each key ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Key = the whole row.  The count n of a row becomes fn(n); Distinct is n > 0 -> 1, else nothing."""
+
+    function: Function | None = None  # None: distinct
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """op: count, count_rows, sum, avg, min, max, any_value, count_distinct.  `column` is None for count_rows."""
+
+    op: str
+    column: str | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """One row per key whose rows sum to a count other than zero: the key, then the aggregates."""
+
+    aggregates: tuple[Aggregate, ...]
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first n rows of each key (with multiplicity) by `order`: (column, descending) pairs, ties by whole row."""
+
+    n: int
+    order: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A user's reduction.  how: "rows" fn([(row, count), ...]) -> rows;  "batches" fn(columns, offsets) -> (columns, offsets)."""
+
+    function: Function
+    how: str
+    schema: Schema
+
+
+Reducer = Threshold | Aggregates | Top | Own
+
+
+# ---- the nodes ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Input:
+    name: str
+    schema: Schema
+    key: tuple[str, ...] = ()  # not empty: rows are replaced by key
+
+
+@dataclass(frozen=True)
+class Linear:
+    source: int
+    action: Action
+
+
+@dataclass(frozen=True)
+class Concat:
+    """The sum of collections with equal schemas (names and types, in the same order)."""
+
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Arrange:
+    """An index of the source by key columns, shared by all who read it.  Columns stay those of the source."""
+
+    source: int
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Pairs of rows with equal, non-null keys.  left and right are Arrange nodes whose keys pair up by position.
+
+    columns: (output name, 0 for the left or 1 for the right, column there)
+    """
+
+    left: int
+    right: int
+    columns: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """For each value of the key columns, the reducer's answer.  Output columns: the key, then the reducer's.
+
+    For Threshold the key is every column.  Nulls group together.
+    """
+
+    source: int
+    key: tuple[str, ...]
+    reducer: Reducer
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """A loop variable: `start` (already entered) at round 0, and the loop's `next` of round i at round i + 1.
+
+    The graph keeps `next` beside the node (graph.next_of), since it is known only after the body was built.
+    index tells the variables of one loop apart.
+    """
+
+    start: int
+    loop: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Output:
+    name: str
+    source: int
+    changes: bool = True
+
+
+Node = Input | Linear | Concat | Arrange | Join | Reduce | Feedback | Output
+
+
+def sources_of(node: Node) -> tuple[int, ...]:
+    """The nodes a node reads, not counting what a Feedback is given later."""
+    match node:
+        case Input():
+            return ()
+        case Concat(sources):
+            return sources
+        case Join(left, right):
+            return (left, right)
+        case Feedback(start):
+            return (start,)
+        case Linear(source) | Arrange(source) | Reduce(source) | Output(_, source):
+            return (source,)
