@@ -1,0 +1,159 @@
+"""Frontiers: the times that may still appear, told by the earliest of them.
+
+A `Frontier` is an antichain, mutually unordered times; whatever is not at or past one of them is complete, and
+the empty frontier says that nothing more will come.  A `Counted` frontier is kept from counts of times that
+come and go, as capabilities, messages and debts do.
+
+Rule: no element of a frontier precedes another, and equal frontiers are equal tuples: sorted, each time once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ebbflow.times.lattice import Times
+
+Time = tuple[int, ...]
+
+
+def before(s: Time, t: Time) -> bool:
+    """Whether `s` precedes `t`, for two plain tuples of one length."""
+    for a, b in zip(s, t, strict=True):
+        if a > b:
+            return False
+    return True
+
+
+def antichain(times: Iterable[Time]) -> tuple[Time, ...]:
+    """The earliest of the times: sorted, none preceding another."""
+    kept: list[Time] = []
+    for time in sorted(set(times)):  # sorted: what precedes a time is met before it
+        if not any(before(k, time) for k in kept):
+            kept.append(time)
+    return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Frontier:
+    """
+    >>> Frontier([(2, 0), (0, 1), (3, 3)])
+    Frontier([(0, 1), (2, 0)])
+    >>> Frontier([(0, 1), (2, 0)]).reaches((1, 0))
+    False
+    """
+
+    times: tuple[Time, ...]
+
+    def __init__(self, times: Iterable[Time] = ()):
+        object.__setattr__(self, "times", antichain(tuple(map(int, time)) for time in times))
+
+    def __repr__(self) -> str:
+        return f"Frontier({list(self.times)})"
+
+    def __iter__(self) -> Iterator[Time]:
+        return iter(self.times)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def is_empty(self) -> bool:
+        """Closed: nothing more will come."""
+        return not self.times
+
+    def reaches(self, time: Time) -> bool:
+        """Whether `time` may still appear: some element precedes it."""
+        return any(before(element, time) for element in self.times)
+
+    def passes(self, time: Time) -> bool:
+        """Whether `time` is complete."""
+        return not self.reaches(time)
+
+    def follows(self, other: Frontier) -> bool:
+        """Whether this frontier has not moved back from `other`: what was complete there is complete here."""
+        return all(other.reaches(time) for time in self.times)
+
+    def insert(self, *times: Time) -> Frontier:
+        """The frontier at which `times` may appear too."""
+        return Frontier((*self.times, *times))
+
+    def meet(self, other: Frontier) -> Frontier:
+        """What may still appear at either: the latest frontier that both follow."""
+        return Frontier(self.times + other.times)
+
+    def join(self, other: Frontier) -> Frontier:
+        """What may still appear at both: the earliest frontier that follows both."""
+        return Frontier(tuple(map(max, s, t)) for s in self.times for t in other.times)
+
+    def advance(self, time: Time) -> Time:
+        """The latest time that no reader at or past this frontier can tell from `time`."""
+        if not self.times:
+            return time
+        joins = [tuple(map(max, time, element)) for element in self.times]
+        return tuple(map(min, *joins)) if len(joins) > 1 else joins[0]
+
+    def array(self, coordinates: int) -> Times:
+        """One row per element, for the functions of the lattice."""
+        return np.array(self.times, np.int64).reshape(len(self.times), coordinates)
+
+
+def least(coordinates: int) -> Frontier:
+    """The frontier before anything has happened."""
+    return Frontier([(0,) * coordinates])
+
+
+class Counted:
+    """A frontier kept from +/- counts of times.
+
+    Counts may pass below zero while news of a time and of its end cross on the way; only times with counts above
+    zero hold the frontier back.
+    """
+
+    __slots__ = ("_counts", "_times")
+
+    def __init__(self, times: Iterable[Time] = ()):
+        self._counts: dict[Time, int] = {}
+        self._times: tuple[Time, ...] = ()
+        self.update((time, 1) for time in times)
+
+    @property
+    def frontier(self) -> Frontier:
+        return Frontier(self._times)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is counted at all, above or below zero."""
+        return not self._counts
+
+    def count(self, time: Time) -> int:
+        return self._counts.get(time, 0)
+
+    def counts(self) -> dict[Time, int]:
+        return dict(self._counts)
+
+    def reaches(self, time: Time) -> bool:
+        return any(before(element, time) for element in self._times)
+
+    def update(self, changes: Iterable[tuple[Time, int]]) -> list[tuple[Time, int]]:
+        """Count all the changes, then say how the frontier moved: (time, -1) left it, (time, +1) came in."""
+        rebuild = False
+        counts, times = self._counts, self._times
+        for time, change in changes:
+            was = counts.get(time, 0)
+            now = was + change
+            if now:
+                counts[time] = now
+            else:
+                counts.pop(time, None)
+            if was <= 0 < now:
+                rebuild = rebuild or not any(before(t, time) for t in times)
+            elif now <= 0 < was:
+                rebuild = rebuild or time in times
+        if not rebuild:
+            return []
+        self._times = antichain(time for time, count in counts.items() if count > 0)
+        left = [(time, -1) for time in times if time not in self._times]
+        return left + [(time, +1) for time in self._times if time not in times]
