@@ -1,0 +1,278 @@
+"""Kernels: plain Python functions compiled once, with one signature each, and kept for the next process.
+
+A kernel takes words, and arrays of words; nothing else crosses its border, so its signature follows from the names of
+its parameters.  Compiled code is kept in a directory of our own, each file with a digest of its content.
+
+Rule: a kept file is used only if the source of the kernel's module, of all that this module imports from us, the
+compiler, the processor and the digest are the same; otherwise it is thrown away and compiled again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import inspect
+import os
+import pickle
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import compiler
+from numba.core.serialize import dumps
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parents[1]
+DIGEST = 32
+KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each other's code away
+
+ARGUMENTS = {
+    "H": types.int64[::1],
+    "words": types.int64[::1],
+    "rows": types.int64[:, ::1],
+    "out": types.int64[:, ::1],
+    "bytes_": types.Array(types.uint8, 1, "C", readonly=True),
+    "x": types.float64,
+}
+"""The parameters that are not one int64 word, by name."""
+
+
+def memory() -> np.ndarray:
+    """The whole address space as words: element i is the word at machine address 8 * (i + 1)."""
+    return _MEMORY
+
+
+def address_of(array: np.ndarray) -> int:
+    """The index in `memory()` of an array's first word."""
+    return array.ctypes.data // 8 - 1
+
+
+_MEMORY = np.frombuffer((ctypes.c_int64 * (1 << 44)).from_address(8), np.int64)
+
+
+def kernel(f: F) -> F:
+    """Compile `f` for its one signature, or load it as compiled before."""
+    return _compiled(f)
+
+
+def inline(f: F) -> F:
+    """A kernel whose body is copied into every kernel that calls it."""
+    return _compiled(f, forceinline=True)
+
+
+if numba.config.DISABLE_JIT:
+    np.seterr(over="ignore")  # words wrap around in compiled code; so they do here
+
+
+def _compiled(f: F, **options: Any) -> F:
+    _Progress.begun += 1
+    if numba.config.DISABLE_JIT:
+        return f
+    assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
+    signature = tuple(ARGUMENTS.get(name, types.int64) for name in inspect.signature(f).parameters)
+    dispatcher: Any = numba.njit(nogil=True, **options)(f)
+    kept = dispatcher._cache = _Kept(f, repr((signature, sorted(options.items()))))
+    with _Progress.shown(compiles=not kept.is_there()):
+        dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return dispatcher
+
+
+def compile_all(progress: Callable[[int, int], None] | None = None) -> int:
+    """Import every module that has kernels, so that all are compiled and kept; how many there are."""
+    _Progress.listener = progress
+    try:
+        for module in _modules_with_kernels():
+            importlib.import_module(module)
+    finally:
+        _Progress.listener = None
+    return _total()
+
+
+def directory() -> Path:
+    """Where compiled kernels are kept."""
+    given = os.environ.get("EBBFLOW_CACHE_DIR")
+    if given:
+        return Path(given) / "kernels" / _key()
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(users) / "ebbflow" / "kernels" / _key()
+
+
+@cache
+def _key() -> str:
+    """What all kernels depend on beside their source: compiler, Python, processor, and how the compiler is set."""
+    from numba.core.registry import cpu_target
+
+    config = numba.config
+    settings = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT]
+    facts = [numba.__version__, sys.version, cpu_target.target_context.codegen().magic_tuple(), settings]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def _private(path: Path) -> bool:
+    """Whether the directory is there, ours, and no one else's to write: what lies in it is executed."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+# ---- what a kernel's code depends on
+
+_FROM = re.compile(r"^\s*from (ebbflow[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
+_IMPORT = re.compile(r"^\s*import (ebbflow[\w.]*)", re.M)
+_DECORATED = re.compile(r"^@(?:kernel|inline)$", re.M)
+
+
+@cache
+def _source(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError:
+        return ""
+
+
+def _file_of(module: str) -> Path | None:
+    stem = PACKAGE.parent.joinpath(*module.split("."))
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    source = _source(path)
+    named = [f"{module}.{name}" for module, names in _FROM.findall(source) for name in re.findall(r"\w+", names)]
+    for module in [module for module, _ in _FROM.findall(source)] + named + _IMPORT.findall(source):
+        there = _file_of(module)
+        if there is not None:
+            yield there
+
+
+@cache
+def _fingerprint(path: Path) -> str:
+    """A hash of a module's source and of all it imports from us, directly or not: constants are compiled in."""
+    seen, todo = {path}, [path]
+    while todo:
+        for there in _imported(todo.pop()):
+            if there not in seen:
+                seen.add(there)
+                todo.append(there)
+    sources = sorted(hashlib.sha256(_source(there).encode()).hexdigest() for there in seen)
+    return hashlib.sha256("".join(sources).encode()).hexdigest()[:24]
+
+
+def _modules_with_kernels() -> list[str]:
+    found = [path for path in sorted(PACKAGE.rglob("*.py")) if _DECORATED.search(_source(path))]
+    return [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in found]
+
+
+@cache
+def _total() -> int:
+    return sum(len(_DECORATED.findall(_source(path))) for path in PACKAGE.rglob("*.py"))
+
+
+# ---- keeping compiled code
+
+
+class _Kept:
+    """One kernel's compiled code in one file: a digest, then the code as the compiler writes it down.
+
+    It takes the place of the compiler's own cache, which trusts every file it finds and raises on a damaged one.
+    """
+
+    def __init__(self, f: Callable[..., Any], signature: str):
+        source = Path(inspect.getfile(f))
+        self.name = re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}")
+        self.path: Path | None = None
+        if source.is_file() and _private(directory()):
+            parts = [_fingerprint(source), signature, f.__code__.co_code.hex(), str(f.__code__.co_firstlineno)]
+            code = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+            self.path = directory() / f"{self.name}-{code}.kernel"
+
+    cache_path = property(lambda self: str(directory()))
+
+    def is_there(self) -> bool:
+        return self.path is not None and self.path.is_file()
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        if self.path is None:
+            return None
+        try:
+            data = self.path.read_bytes()
+        except OSError:
+            return None
+        if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+            self.path.unlink(missing_ok=True)
+            return None
+        try:
+            context.refresh()
+            return compiler.CompileResult._rebuild(context, *pickle.loads(data[DIGEST:]))
+        except Exception:  # whole, and yet not understood: nothing in this directory can be trusted
+            shutil.rmtree(directory(), ignore_errors=True)
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        if self.path is None or result.library.has_dynamic_globals or result.lifted:
+            return
+        data = dumps(result._reduce())
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=self.path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(data).digest() + data)
+                os.replace(draft, self.path)
+            except BaseException:
+                os.unlink(draft)
+                raise
+            versions = sorted(self.path.parent.glob(f"{self.name}-*.kernel"), key=lambda path: path.stat().st_mtime)
+            for old in versions[:-KEPT_VERSIONS]:
+                old.unlink(missing_ok=True)
+        except OSError:
+            return  # a full or read-only disk costs time, not the answer
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class _Progress:
+    """How far compiling is: shown on a terminal while a kernel compiles, and told to who listens."""
+
+    begun = 0
+    listener: Callable[[int, int], None] | None = None
+
+    @classmethod
+    @contextmanager
+    def shown(cls, compiles: bool) -> Iterator[None]:
+        if cls.listener is not None:
+            yield
+            cls.listener(cls.begun, _total())
+        elif compiles and sys.stderr is not None and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            total = max(_total(), cls.begun)
+            text = TextColumn("compiling kernels, once: {task.completed} of {task.total}")
+            with Progress(text, BarColumn(), console=Console(stderr=True), transient=True) as bar:
+                bar.add_task("", total=total, completed=cls.begun)
+                yield
+        else:
+            yield

@@ -1,0 +1,121 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
+
+PROGRAM = """
+import sys
+from ebbflow.columns import kernel as k
+
+@k.inline
+def twice(a):
+    return a + a
+
+@k.kernel
+def total(H, p, n):
+    s = 0
+    for i in range(n):
+        s += twice(H[p + i])
+    return s
+
+import numpy as np
+a = np.arange(10)
+assert total(k.memory(), k.address_of(a), 10) == 90
+if hasattr(total, "stats"):
+    print(sum(total.stats.cache_hits.values()), sum(twice.stats.cache_hits.values()), k.directory())
+else:
+    print("interpreted")
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run PROGRAM (or another) in a process of its own, with a cache of its own."""
+    file = tmp_path / "program.py"
+
+    def start(program=PROGRAM, **env):
+        file.write_text(program)
+        root = str(Path(__file__).resolve().parents[2])
+        env = {**os.environ, "PYTHONPATH": root, "EBBFLOW_CACHE_DIR": str(tmp_path / "kept"), **env}
+        done = subprocess.run([sys.executable, str(file)], env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    return start
+
+
+@inline
+def third(words, i):
+    return words[i * 3]
+
+
+@kernel
+def sum_of_thirds(words, n):
+    """needs: 3 * n words.  leaves: nothing changed."""
+    s = 0
+    for i in range(n):
+        s += third(words, i)
+    return s
+
+
+def test_a_kernel_has_one_signature_and_keeps_its_python_twin():
+    assert sum_of_thirds(np.arange(9), 3) == 9 == sum_of_thirds.py_func(np.arange(9), 3)
+    assert len(sum_of_thirds.signatures) == 1
+    with pytest.raises(TypeError):
+        sum_of_thirds(np.zeros(3), 1)
+
+
+def test_memory_reads_and_writes_any_array_by_its_address():
+    array = np.array([5, 6, 7])
+    p = address_of(array)
+    assert [memory()[p + i] for i in range(3)] == [5, 6, 7]
+    memory()[p + 1] = 60
+    assert array[1] == 60
+
+
+def test_kernels_are_loaded_in_the_next_process_from_a_private_directory(run):
+    first, second = run(), run()
+    assert first[:2] == ["0", "0"] and second[:2] == ["1", "1"]
+    assert os.stat(first[2]).st_mode & 0o077 == 0
+
+
+def test_an_edit_of_the_source_compiles_again(run):
+    run()
+    assert run(PROGRAM.replace("a + a", "a + a + 0"))[:2] == ["0", "0"]
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-1], lambda data: b"x" * 99, lambda data: data[:40]])
+def test_damaged_files_are_compiled_again_without_a_word(run, damage):
+    kept = Path(run()[2])
+    for file in kept.iterdir():
+        file.write_bytes(damage(file.read_bytes()))
+    assert run()[:2] == ["0", "0"]
+    assert run()[:2] == ["1", "1"]
+
+
+def test_a_whole_file_with_strange_content_throws_the_directory_away(run):
+    import hashlib
+    import pickle
+
+    kept = Path(run()[2])
+    for file in kept.iterdir():
+        data = pickle.dumps(("not", "code"))
+        file.write_bytes(hashlib.sha256(data).digest() + data)
+    assert run()[:2] == ["0", "0"]
+    assert run()[:2] == ["1", "1"]
+
+
+def test_a_directory_others_can_write_is_not_used(run):
+    kept = Path(run()[2])
+    kept.chmod(0o777)
+    assert run()[:2] == ["0", "0"]
+
+
+def test_without_the_compiler_kernels_are_plain_functions(run):
+    assert run(NUMBA_DISABLE_JIT="1") == ["interpreted"]
