@@ -54,3 +54,7 @@ class EbbflowError(Exception):
         if hint:
             parts.append(f"  {hint}")
         super().__init__("\n".join(parts))
+
+
+class NeverSettles(EbbflowError):
+    """A loop still changes after the rounds it was given."""
