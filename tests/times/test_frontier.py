@@ -3,6 +3,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ebbflow.times import lattice
 from ebbflow.times.frontier import Counted, Frontier, antichain, before, least
 
 TIME = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4))
@@ -48,8 +49,6 @@ def test_a_frontier_follows_another_when_nothing_complete_opens_again(one, two):
 
 @given(FRONTIERS, TIME)
 def test_a_frontier_advances_one_time_as_the_lattice_does(frontier, time):
-    from ebbflow.times import lattice
-
     assert frontier.advance(time) == tuple(lattice.advance([time], frontier.array(3))[0].tolist())
 
 
