@@ -1,0 +1,79 @@
+# The two commands are `make demo` and `make test`.  Every target first makes its own .venv, once, and says what it waits for.
+
+EXTRAS :=
+# ^ optional parts installed for the tests, comma-separated, as in pyproject.toml.  `spark` brings PySpark (456 MB).
+
+JOBS   ?= 2
+BIN    := .venv/bin
+READY  := .venv/.ready
+PYTEST := $(BIN)/python -m pytest
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs layers warm doctor clean
+
+help:
+	@echo "make demo    a small program, one change, and what it cost"
+	@echo "make test    every test, the programs of the docs, and the house's own rules"
+	@echo "make check   format, lint, types, layers and the fast tests"
+	@echo "make bench   the benchmarks"
+	@echo "make docs    the documentation as a site, in site/"
+	@echo "make layers  docs/layers.md, written anew from the modules' first lines"
+	@echo "make clean   remove what was built (the .venv stays)"
+
+$(READY): pyproject.toml constraints.txt
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "ebbflow needs Python 3.11 or newer, and none was found. Debian/Ubuntu: apt-get install python3 python3-venv."; exit 1; fi
+	@rm -f $@
+	@echo "Installing into .venv: about 35 packages, 500 MB on disk, once. One to two minutes by pip, seconds by uv."
+	@case ",$(EXTRAS)," in *,spark,*) echo "Downloading PySpark, 456 MB, once.";; esac
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && \
+	  uv pip install -q --python $(BIN)/python -c constraints.txt --group test --group lint -e ".[$(EXTRAS)]"; \
+	else \
+	  { "$(PYTHON)" -m venv .venv || { echo "Python's venv module did not work. Debian/Ubuntu: apt-get install python3-venv."; exit 1; }; } && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt pip && \
+	  $(BIN)/python -m pip install -q -c constraints.txt --group test --group lint -e ".[$(EXTRAS)]"; \
+	fi
+	@touch $@
+
+# What is missing on this machine, each in a sentence; silent where nothing is.
+doctor: $(READY)
+	@$(BIN)/python -m ebbflow doctor --missing
+
+# Compile the kernels before tests run side by side, so that they are compiled once.
+warm: $(READY)
+	@$(BIN)/python -m ebbflow warm
+
+demo: doctor
+	@$(BIN)/python -m ebbflow demo
+
+test: doctor warm
+	$(PYTEST) -n $(JOBS) --dist worksteal --doctest-modules
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -q -n $(JOBS) --dist worksteal -m "not slow" tests
+
+bench: doctor warm
+	@$(BIN)/python -m ebbflow bench
+
+.venv/.docs: $(READY)
+	@echo "Installing the documentation tools, once."
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt --group docs; \
+	else $(BIN)/python -m pip install -q -c constraints.txt --group docs; fi
+	@touch $@
+
+docs: .venv/.docs
+	$(BIN)/zensical build
+
+layers: $(READY)
+	$(BIN)/python -m tests.house.layers --write
+
+clean:
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -path ./.venv -prune -o -name __pycache__ -type d -print | xargs rm -rf

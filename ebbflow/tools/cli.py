@@ -1,0 +1,115 @@
+"""The command line: small doors to what the package does.
+
+Each command is a few lines; what it does lives in the module it names, which is imported when the command is
+given and not before, so that `ebbflow --help` answers at once.
+
+Rule: a refusal is printed as its three parts without a traceback and ends with status 1; a bug shows its traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from ebbflow import errors
+from ebbflow.tools import doctor as machine
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(machine.version_of("ebbflow") or "unknown", prog_name="ebbflow")
+def main() -> None:
+    """Differential dataflow for Python: results that stay right while the inputs change."""
+
+
+@main.command()
+@click.option("--nodes", default=1000, show_default=True, help="Size of the larger graph.")
+@click.option("--edges", default=2000, show_default=True, help="Its edges.")
+def demo(nodes: int, edges: int) -> None:
+    """A small program, one change, and what it cost beside starting over."""
+    from ebbflow.tools import demo
+
+    with refusals_as_text():
+        demo.show(nodes=nodes, edges=edges)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(program: Path, arguments: tuple[str, ...]) -> None:
+    """Run PROGRAM, a Python file.  Refusals are shown without a traceback."""
+    from ebbflow.tools import program as programs
+
+    with refusals_as_text():
+        programs.run(program, arguments)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def explain(program: Path, arguments: tuple[str, ...]) -> None:
+    """Show the plan of every dataflow in PROGRAM, up to where it would first run one."""
+    from ebbflow.tools import program as programs
+
+    with refusals_as_text():
+        plans = programs.plans(program, arguments)
+    if not plans:
+        raise click.ClickException(f"{program} makes no Dataflow at its top level, and runs none.")
+    for name, plan in plans:
+        click.secho(name, bold=True)
+        click.echo(plan)
+
+
+@main.command()
+@click.option("--missing", is_flag=True, help="Print only what is missing; say nothing where nothing is.")
+def doctor(missing: bool) -> None:
+    """What this machine has: Python, versions, Java, the place of the kernels."""
+    findings = machine.examine()
+    for finding in findings:
+        if missing:
+            if finding.hint:
+                click.echo(finding.hint)
+        else:
+            click.echo(f"{finding.topic:<16} {finding.found}")
+            if finding.hint:
+                click.echo(f"{'':<16} {finding.hint}")
+
+
+@main.command()
+def warm() -> None:
+    """Compile the kernels now, so that the first program need not wait."""
+    from ebbflow.tools import warm as kernels
+
+    with refusals_as_text():
+        kernels.warm()
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench(arguments: tuple[str, ...]) -> None:
+    """Run the benchmarks of this checkout."""
+    place = Path(__file__).resolve().parents[2] / "benchmarks"
+    if not (place / "__main__.py").is_file():
+        raise click.ClickException(
+            "There are no benchmarks here yet. They are part of a source checkout, in benchmarks/, not of an installed package."
+        )
+    sys.path.insert(0, str(place.parent))
+    sys.argv = ["ebbflow bench", *arguments]
+    importlib.import_module("benchmarks.__main__").main()
+
+
+@contextmanager
+def refusals_as_text() -> Iterator[None]:
+    try:
+        yield
+    except errors.EbbflowError as refusal:
+        topic, text = type(refusal).__name__, str(refusal)
+        click.secho(topic, fg="red", bold=True, err=True, nl=False)
+        click.echo(f": {text}", err=True)
+        for note in getattr(refusal, "__notes__", []):
+            click.echo(f"  {note}", err=True)
+        raise SystemExit(1) from None

@@ -1,0 +1,119 @@
+"""What this machine has: Python, the packages, Java, the place where kernels are kept.
+
+Most first errors with a data tool are about its surroundings.  Each finding is one line; what is missing comes
+with what it is needed for and how to get it.
+
+Rule: looking changes nothing, and imports none of the packages it reports on.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
+OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta"}
+OLDEST_JAVA = 17
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`hint` says what to do; it is None where all is well or nothing is needed."""
+
+    topic: str
+    found: str
+    hint: str | None = None
+
+
+def examine() -> list[Finding]:
+    """Everything, in the order a person would ask."""
+    return [python(), *packages(), java(), workers_python(), kernels()]
+
+
+def python() -> Finding:
+    version = platform.python_version()
+    hint = None if sys.version_info >= (3, 11) else "ebbflow needs Python 3.11 or newer."
+    return Finding("Python", f"{version}, {sys.executable}", hint)
+
+
+def packages() -> list[Finding]:
+    found = [Finding("ebbflow", version_of("ebbflow") or "not installed, running from its source")]
+    for name in NEEDED:
+        version = version_of(name)
+        hint = None if version else f"ebbflow needs {name}: pip install ebbflow brings it."
+        found.append(Finding(name, version or "missing", hint))
+    for name, extra in OPTIONAL.items():
+        found.append(Finding(name, version_of(name) or f'not installed (pip install "ebbflow[{extra}]" brings it)'))
+    return found
+
+
+def version_of(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def java() -> Finding:
+    """Java as Spark would find it: JAVA_HOME first, then the PATH."""
+    advice = (
+        f"ebbflow's Spark parts need Java {OLDEST_JAVA} or newer. "
+        "Debian/Ubuntu: apt-get install openjdk-17-jre-headless. Everything else runs without it."
+    )
+    home = os.environ.get("JAVA_HOME")
+    program = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if program is None or not os.path.exists(program):
+        return Finding("Java", "missing", advice)
+    try:
+        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("Java", f"{program} does not answer: {error}", advice)
+    version = java_version(shown.stderr + shown.stdout)
+    if version is None:
+        return Finding("Java", f"{program} tells no version", advice)
+    return Finding("Java", f"{version}, {program}", None if version >= OLDEST_JAVA else advice)
+
+
+def java_version(text: str) -> int | None:
+    """The feature release in what `java -version` prints: 17 for "17.0.15", 8 for "1.8.0_402"."""
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(found.group(1)) if found else None
+
+
+def workers_python() -> Finding:
+    given = os.environ.get("PYSPARK_PYTHON")
+    if given is None:
+        return Finding("Spark's workers", "PYSPARK_PYTHON is not set; ebb.spark() sets it to this Python")
+    if shutil.which(given) and os.path.realpath(shutil.which(given) or "") == os.path.realpath(sys.executable):
+        return Finding("Spark's workers", f"{given}, this Python")
+    return Finding(
+        "Spark's workers",
+        f"PYSPARK_PYTHON is {given}, another Python than this one",
+        f"Unset PYSPARK_PYTHON, or set it to {sys.executable}.",
+    )
+
+
+def kernels() -> Finding:
+    """Where compiled kernels are kept, and how much is there; told without loading the compiler."""
+    place = kernel_place()
+    files = [path for path in place.rglob("*") if path.is_file()] if place.is_dir() else []
+    if not files:
+        return Finding("kernels", f"none kept yet in {place} (ebbflow warm compiles them)")
+    size = sum(path.stat().st_size for path in files)
+    return Finding("kernels", f"{len(files)} kept in {place}, {size / 1e6:.1f} MB")
+
+
+def kernel_place() -> Path:
+    """The directory over all compilers and processors; `columns.kernel.directory` has one below it for each."""
+    given = os.environ.get("EBBFLOW_CACHE_DIR")
+    if given:
+        return Path(given) / "kernels"
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(users) / "ebbflow" / "kernels"
