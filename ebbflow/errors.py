@@ -58,3 +58,59 @@ class EbbflowError(Exception):
 
 class NeverSettles(EbbflowError):
     """A loop still changes after the rounds it was given."""
+
+
+class UnknownInput(EbbflowError):
+    """The program has no input of this name."""
+
+
+class UnknownOutput(EbbflowError):
+    """The program has no output of this name."""
+
+
+class LateTime(EbbflowError):
+    """A change at a time that is already complete."""
+
+
+class FrontierMovedBack(EbbflowError):
+    """A frontier never moves back: what was complete stays complete."""
+
+
+class WrongTime(EbbflowError):
+    """Not a time of this program: another kind of value, or another number of coordinates."""
+
+
+class WrongDiff(EbbflowError):
+    """A diff that is not a whole number that fits."""
+
+
+class NotComplete(EbbflowError):
+    """A time at which results may still change."""
+
+
+class HistoryGone(EbbflowError):
+    """A time further back than the session keeps."""
+
+
+class ChangesNotKept(EbbflowError):
+    """The changes of an output that keeps none."""
+
+
+class NoKey(EbbflowError):
+    """Rows replaced by key, where there is none."""
+
+
+class SessionClosed(EbbflowError):
+    """More input for a session that was told there is none."""
+
+
+class MissingPackage(EbbflowError):
+    """Something optional that is not installed."""
+
+
+class TypeMismatch(EbbflowError):
+    """A value or column of another type than the one asked for."""
+
+
+class UnknownColumn(EbbflowError):
+    """A column that is not there."""
