@@ -1,4 +1,4 @@
-"""Compiling all kernels ahead of need, with a bar that shows how far it is.
+"""Compiling all kernels ahead of need, and saying how far it is.
 
 The first program on a machine waits for the compiler; so do a cluster's workers and a test run.  This is the same
 wait, chosen.
@@ -13,18 +13,40 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+EVERY = 10.0  # seconds between lines where there is no terminal to draw a bar on
+
 
 def warm() -> int:
     """Compile what is not kept yet; how many kernels there are."""
     began = time.perf_counter()
     console = Console(stderr=True)
+    total = _with_a_bar(console) if console.is_terminal else _with_lines(console)
+
+    from ebbflow.columns.kernel import directory
+
+    print(f"{total} kernels are ready in {directory()} ({time.perf_counter() - began:.1f} s).")
+    return total
+
+
+def _with_a_bar(console: Console) -> int:
     said = TextColumn("compiling kernels, once: {task.completed} of {task.total}")
     with Progress(said, BarColumn(), TimeElapsedColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        from ebbflow.columns import kernel  # the compiler itself takes a second to load: the bar is up by then
+        from ebbflow.columns.kernel import compile_all  # the compiler takes a second to load: the bar is up by then
 
-        total = kernel.compile_all(lambda done, all_: bar.update(task, completed=done, total=max(done, all_)))
-    seconds = time.perf_counter() - began
-    print(f"{total} kernels are ready in {kernel.directory()} ({seconds:.1f} s).")
-    return total
+        return compile_all(lambda done, total: bar.update(task, completed=done, total=max(done, total)))
+
+
+def _with_lines(console: Console) -> int:
+    from ebbflow.columns.kernel import compile_all
+
+    last = time.perf_counter()
+
+    def say(done: int, total: int) -> None:
+        nonlocal last
+        if time.perf_counter() - last >= EVERY:
+            last = time.perf_counter()
+            console.print(f"compiling kernels, once: {done} of {total}", highlight=False)
+
+    return compile_all(say)
