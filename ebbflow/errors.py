@@ -114,3 +114,7 @@ class TypeMismatch(EbbflowError):
 
 class UnknownColumn(EbbflowError):
     """A column that is not there."""
+
+
+class PlanError(EbbflowError):
+    """A program that breaks a rule of dataflow: the page docs/rules.md lists them all."""
