@@ -112,9 +112,49 @@ class TypeMismatch(EbbflowError):
     """A value or column of another type than the one asked for."""
 
 
-class UnknownColumn(EbbflowError):
-    """A column that is not there."""
+class UnknownColumn(EbbflowError, AttributeError):
+    """A column that is not there.  An AttributeError too, so that hasattr and editors that probe are answered."""
 
 
 class PlanError(EbbflowError):
     """A program that breaks a rule of dataflow: the page docs/rules.md lists them all."""
+
+
+class UnknownMethod(EbbflowError, AttributeError):
+    """A method that is not there, often another tool's word for one that is."""
+
+
+class UnknownType(EbbflowError):
+    """A type that no column can have."""
+
+
+class ReservedName(EbbflowError):
+    """A column name that is kept for results."""
+
+
+class DuplicateName(EbbflowError):
+    """Two columns, inputs or outputs of one name."""
+
+
+class ColumnIsNoValue(EbbflowError, TypeError):
+    """A column asked for the one value it does not have while the plan is made: by if, and, int(), len(), f"..." ..."""
+
+
+class NotAnExpression(EbbflowError):
+    """Something that cannot be computed for each row."""
+
+
+class UnclearJoin(EbbflowError):
+    """A join that does not say which rows belong together, or what its columns are called."""
+
+
+class PlanError(EbbflowError):
+    """A plan that could not run: collections of different loops or dataflows mixed, a loop that changes its columns."""
+
+
+class NoOrder(EbbflowError):
+    """The first rows of a collection, which has no order."""
+
+
+class NotBuiltYet(EbbflowError, NotImplementedError):
+    """A part of the interface that is promised and not there yet."""
