@@ -41,9 +41,13 @@ KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each
 ARGUMENTS = {
     "H": types.int64[::1],
     "words": types.int64[::1],
+    "ids": types.int64[::1],
+    "offsets": types.int64[::1],
     "rows": types.int64[:, ::1],
     "out": types.int64[:, ::1],
     "bytes_": types.Array(types.uint8, 1, "C", readonly=True),
+    "valid": types.Array(types.uint8, 1, "C", readonly=True),
+    "text": types.uint8[::1],
     "x": types.float64,
 }
 """The parameters that are not one int64 word, by name."""

@@ -90,7 +90,9 @@ def test_an_edit_of_the_source_compiles_again(run):
     assert run(PROGRAM.replace("a + a", "a + a + 0"))[:2] == ["0", "0"]
 
 
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-1], lambda data: b"x" * 99, lambda data: data[:40]])
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: b"x" * 99, lambda data: data[:40]]
+)
 def test_damaged_files_are_compiled_again_without_a_word(run, damage):
     kept = Path(run()[2])
     for file in kept.iterdir():

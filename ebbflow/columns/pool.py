@@ -1,0 +1,343 @@
+"""Text kept once, known by its id.
+
+A column of text is a lane of ids, so rows of text are compared, joined and grouped like rows of numbers.  The id is a
+keyed hash of the bytes.  Two texts with one hash are told apart: the later one gets the next id of a chain that
+starts at the hash, so equal ids always mean equal text.
+
+Rule: what was added never moves and never changes.  One thread appends at a time; kernels in other threads read
+the ids they already hold at any moment, without a lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.schema import NULL
+
+# The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
+SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS = 0, 1, 2, 3, 4, 5, 6
+HEADER = 8
+# A table of slots: its mask, then for each slot an id (0: empty), where its words lie, and its length in bytes.
+ID, PLACE, LENGTH = 0, 1, 2
+SLOT = 3
+FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
+# The same in every process, so that two workers give one text one id.
+KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
+
+
+class Pool:
+    """All the text of a dataflow.
+
+    >>> pool = Pool()
+    >>> ids = pool.encode(pa.array(["ebb", "flow", None, "ebb"]))
+    >>> bool(ids[0] == ids[3]), len(pool)
+    (True, 2)
+    >>> pool.decode(ids).to_pylist()
+    ['ebb', 'flow', None, 'ebb']
+    """
+
+    def __init__(self, key: tuple[int, int] = KEY, bits: int = 64):
+        """`bits`: how much of the hash is used; fewer make collisions likely, which is for tests."""
+        self._lock = threading.Lock()
+        self._header = np.zeros(HEADER, np.int64)
+        self._header[[KEY0, KEY1, BITS]] = *key, bits
+        self._kept: list[np.ndarray] = [self._header]
+        self._chunk = FIRST_CHUNK // 2
+        self._grow_table()
+        self._grow_arena(0)
+
+    @property
+    def address(self) -> int:
+        """The word index of the header in memory: what kernels take as `pool`."""
+        return address_of(self._header)
+
+    def __len__(self) -> int:
+        return int(self._header[COUNT])
+
+    @property
+    def size(self) -> int:
+        """The bytes it occupies."""
+        return sum(array.nbytes for array in self._kept)
+
+    def encode(self, texts: pa.Array | pa.ChunkedArray) -> np.ndarray:
+        """The ids of an Arrow column of strings or binaries; new text is added."""
+        if isinstance(texts, pa.ChunkedArray):
+            parts = [self.encode(chunk) for chunk in texts.chunks]
+            return np.concatenate(parts) if parts else np.empty(0, np.int64)
+        if pa.types.is_dictionary(texts.type):
+            return self._encode_dictionary(texts)
+        n, start = len(texts), texts.offset
+        wide = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+        if not wide and not pa.types.is_string(texts.type) and not pa.types.is_binary(texts.type):
+            return self.encode(texts.cast(pa.large_binary()))
+        ids = np.full(n, NULL, np.int64)
+        if n == texts.null_count:
+            return ids
+        _, ends, data = texts.buffers()
+        offsets = np.frombuffer(ends, np.int64 if wide else np.int32, n + 1, start * (8 if wide else 4))
+        text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+        self._intern(text, offsets.astype(np.int64), _validity(texts), ids)
+        return ids
+
+    def _encode_dictionary(self, texts: pa.DictionaryArray) -> np.ndarray:
+        known = np.append(self.encode(texts.dictionary), NULL)
+        indices = texts.indices.fill_null(len(known) - 1) if texts.indices.null_count else texts.indices
+        return known[np.asarray(indices)]
+
+    def encode_texts(self, texts: Iterable[str | bytes | None]) -> np.ndarray:
+        """The ids of Python strings or bytes."""
+        encoded = [text.encode() if isinstance(text, str) else text for text in texts]
+        return self.encode(pa.array(encoded, pa.large_binary()))
+
+    def decode(self, ids: np.ndarray, binary: bool = False) -> pa.Array:
+        """The text of ids as an Arrow array: `string` or `binary`, or its large kind beyond two gigabytes."""
+        ids = np.ascontiguousarray(ids, np.int64)
+        offsets = np.empty(len(ids) + 1, np.int64)
+        total = measure(memory(), self.address, ids, offsets)
+        assert total >= 0, "an id that this pool did not give"
+        text = np.empty(total, np.uint8)
+        copy_out(memory(), self.address, ids, offsets, text)
+        wide = total >= 2**31
+        kind = (pa.large_binary() if wide else pa.binary()) if binary else (pa.large_string() if wide else pa.string())
+        nulls = ids == NULL
+        bitmap = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
+        ends = pa.py_buffer(offsets if wide else offsets.astype(np.int32))
+        return pa.Array.from_buffers(kind, len(ids), [bitmap, ends, pa.py_buffer(text)])
+
+    def _intern(self, text: np.ndarray, offsets: np.ndarray, valid: np.ndarray, ids: np.ndarray) -> None:
+        row = 0
+        with self._lock:
+            while (row := int(intern(memory(), self.address, text, offsets, valid, ids, row))) < len(ids):
+                if (self._header[COUNT] + 1) * 2 > memory()[self._header[SLOTS]]:
+                    self._grow_table()
+                needed = int(offsets[row + 1] - offsets[row] + 7) // 8
+                if self._header[FILL] + needed > self._header[END]:
+                    self._grow_arena(needed)
+
+    def _grow_table(self) -> None:
+        old = int(self._header[SLOTS])
+        slots = (int(memory()[old]) + 1) * 2 if old else FIRST_TABLE
+        table = np.zeros(1 + slots * SLOT, np.int64)
+        table[0] = slots - 1
+        self._kept.append(table)  # and the old one stays: a kernel may be reading it
+        if old:
+            refill(memory(), old, address_of(table))
+        self._header[SLOTS] = address_of(table)
+
+    def _grow_arena(self, needed: int) -> None:
+        self._chunk = min(self._chunk * 2, LARGEST_CHUNK)
+        chunk = np.empty(max(self._chunk, needed), np.int64)
+        self._kept.append(chunk)
+        self._header[FILL] = address_of(chunk)
+        self._header[END] = address_of(chunk) + len(chunk)
+
+
+def _validity(texts: pa.Array) -> np.ndarray:
+    if not texts.null_count:
+        return np.ones(len(texts), np.uint8)
+    return np.asarray(texts.is_valid()).view(np.uint8)
+
+
+# ---- kernels
+
+
+@inline
+def rotate(v, by):
+    """needs: 0 < by < 64.  leaves: v with its bits rotated left."""
+    return (v << by) | ((v >> (64 - by)) & ((1 << by) - 1))
+
+
+@kernel
+def hash_words(H, p, n, last, key0, key1):
+    """SipHash-1-3 of n words and one more, `last`, under a key of two words."""
+    v0 = key0 ^ 0x736F6D6570736575
+    v1 = key1 ^ 0x646F72616E646F6D
+    v2 = key0 ^ 0x6C7967656E657261
+    v3 = key1 ^ 0x7465646279746573
+    for i in range(n + 4):
+        m = last
+        if i < n:
+            m = H[p + i]
+        elif i > n:  # the three rounds that finish
+            m = last * 0
+            v2 ^= 0xFF if i == n + 1 else 0
+        v3 ^= m
+        v0 += v1
+        v1 = rotate(v1, 13) ^ v0
+        v0 = rotate(v0, 32)
+        v2 += v3
+        v3 = rotate(v3, 16) ^ v2
+        v0 += v3
+        v3 = rotate(v3, 21) ^ v0
+        v2 += v1
+        v1 = rotate(v1, 17) ^ v2
+        v2 = rotate(v2, 32)
+        v0 ^= m
+    return v0 ^ v1 ^ v2 ^ v3
+
+
+@inline
+def next_id(id_):
+    """The id after this one in the chain of ids that texts with one hash share."""
+    h = (id_ ^ ((id_ >> 31) & 0x1FFFFFFFF)) * 0x7FB5D329728EA185
+    h = h ^ ((h >> 27) & 0x1FFFFFFFFF)
+    return h * -7046029254386353131 + 1
+
+
+@inline
+def slot_of(H, table, id_):
+    """needs: a table with an empty slot.  leaves: the address of the id's slot, or of the empty one where it belongs."""
+    mask = H[table]
+    i = id_ & mask
+    s = table + 1 + i * SLOT
+    while H[s + ID] != id_ and H[s + ID] != 0:
+        i = (i + 1) & mask
+        s = table + 1 + i * SLOT
+    return s
+
+
+@kernel
+def refill(H, old, new):
+    """needs: two tables, the new one empty and larger.  leaves: every slot of the old one in the new."""
+    for i in range(H[old] + 1):
+        s = old + 1 + i * SLOT
+        if H[s + ID] != 0:
+            d = slot_of(H, new, H[s + ID])
+            H[d + PLACE] = H[s + PLACE]
+            H[d + LENGTH] = H[s + LENGTH]
+            H[d + ID] = H[s + ID]
+    return 0
+
+
+@kernel
+def intern(H, pool, bytes_, offsets, valid, ids, row):
+    """Give each text from `row` on its id, adding those that are new.
+
+    needs:  text i is bytes_[offsets[i]:offsets[i+1]], absent where valid[i] is 0; the pool's lock is held.
+    leaves: ids[row:end] written (absent ones untouched); end is the number of rows, or the row for which the
+            table (more than half full) or the arena (too little left) must grow first.
+    """
+    table = H[pool + SLOTS]
+    for r in range(row, len(ids)):
+        if valid[r] == 0:
+            continue
+        at = offsets[r]
+        length = offsets[r + 1] - at
+        n = (length + 7) >> 3
+        p = H[pool + FILL]
+        if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
+            return r
+        for i in range(length >> 3):
+            w = np.int64(0)
+            for j in range(8):
+                w = (w << 8) | np.int64(bytes_[at + i * 8 + j])
+            H[p + i] = w
+        if length & 7:
+            w = np.int64(0)
+            for j in range(length & 7):
+                w = (w << 8) | np.int64(bytes_[at + (length & -8) + j])
+            H[p + n - 1] = w << (8 * (8 - (length & 7)))
+        id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
+        if H[pool + BITS] < 64:
+            id_ = id_ & ((1 << H[pool + BITS]) - 1)
+        while True:
+            while id_ == 0 or id_ == NULL:
+                id_ = next_id(id_)
+            s = slot_of(H, table, id_)
+            if H[s + ID] == 0:
+                H[s + PLACE] = p
+                H[s + LENGTH] = length
+                H[s + ID] = id_
+                H[pool + FILL] = p + n
+                H[pool + COUNT] += 1
+                break
+            if H[s + LENGTH] == length:
+                q = H[s + PLACE]
+                i = 0
+                while i < n and H[p + i] == H[q + i]:
+                    i += 1
+                if i == n:
+                    break
+            id_ = next_id(id_)
+        ids[r] = id_
+    return len(ids)
+
+
+@kernel
+def text_compare(H, pool, a, b):
+    """The order of two texts by their UTF-8 bytes, null first.
+
+    needs:  a, b: ids of this pool, or NULL.
+    leaves: -1, 0 or 1.
+    """
+    if a == b:
+        return 0
+    if a == NULL:
+        return -1
+    if b == NULL:
+        return 1
+    table = H[pool + SLOTS]
+    s = slot_of(H, table, a)
+    t = slot_of(H, table, b)
+    p = H[s + PLACE]
+    q = H[t + PLACE]
+    shorter = min(H[s + LENGTH], H[t + LENGTH])
+    for i in range((shorter + 7) >> 3):
+        v = H[p + i] ^ NULL  # so that words order as unsigned
+        w = H[q + i] ^ NULL
+        if v != w:
+            return -1 if v < w else 1
+    return -1 if H[s + LENGTH] < H[t + LENGTH] else 1
+
+
+@kernel
+def text_length(H, pool, a):
+    """The number of characters (not bytes) of a text.
+
+    needs:  a: an id of this pool.
+    leaves: the count of bytes that do not continue a UTF-8 sequence.
+    """
+    s = slot_of(H, H[pool + SLOTS], a)
+    length = H[s + LENGTH]
+    p = H[s + PLACE]
+    n = 0
+    for i in range(length):
+        byte = (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
+        if (byte & 0xC0) != 0x80:
+            n += 1
+    return n
+
+
+@kernel
+def measure(H, pool, ids, offsets):
+    """needs: one offset more than ids.  leaves: where each text will begin; the total of bytes, or -1: an id unknown."""
+    table = H[pool + SLOTS]
+    total = np.int64(0)
+    for i in range(len(ids)):
+        offsets[i] = total
+        if ids[i] != NULL:
+            s = slot_of(H, table, ids[i])
+            if H[s + ID] == 0 or ids[i] == 0:
+                return -1
+            total += H[s + LENGTH]
+    offsets[len(ids)] = total
+    return total
+
+
+@kernel
+def copy_out(H, pool, ids, offsets, text):
+    """needs: offsets as `measure` left them.  leaves: every text in its place, one after the other."""
+    table = H[pool + SLOTS]
+    for r in range(len(ids)):
+        at = offsets[r]
+        length = offsets[r + 1] - at
+        if length:
+            p = H[slot_of(H, table, ids[r]) + PLACE]
+            for i in range(length):
+                text[at + i] = (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
+    return 0

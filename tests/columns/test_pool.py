@@ -1,0 +1,138 @@
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbflow.columns.kernel import memory
+from ebbflow.columns.pool import Pool, hash_words, text_compare, text_length
+from ebbflow.columns.schema import NULL
+
+TEXTS = st.lists(st.none() | st.text(max_size=20) | st.text("ab\0é😀", max_size=20), max_size=40)
+
+
+@given(TEXTS, st.sampled_from([2, 8, 64]), st.sampled_from([pa.string(), pa.large_string()]))
+def test_text_comes_back_and_equal_ids_mean_equal_text(texts, bits, kind):
+    pool = Pool(bits=bits)
+    ids = pool.encode(pa.array(texts, kind))
+    assert pool.decode(ids).to_pylist() == texts
+    assert pool.encode_texts(texts).tolist() == ids.tolist()
+    assert len(pool) == len(set(texts) - {None}) == len(set(ids.tolist()) - {NULL})
+    assert [text is None for text in texts] == [id_ == NULL for id_ in ids]
+
+
+def order(a, b):
+    key = lambda text: (text is not None, (text or "").encode())  # noqa: E731
+    return (key(a) > key(b)) - (key(a) < key(b))
+
+
+@given(TEXTS, st.sampled_from([2, 64]))
+def test_order_is_that_of_the_bytes_and_length_counts_characters(texts, bits):
+    pool = Pool(bits=bits)
+    ids = pool.encode_texts(texts)
+    for text, id_ in zip(texts, ids, strict=True):
+        for other, other_id in zip(texts, ids, strict=True):
+            assert text_compare(memory(), pool.address, id_, other_id) == order(text, other)
+        assert text is None or text_length(memory(), pool.address, id_) == len(text)
+
+
+def test_thousands_of_texts_share_a_hash_of_eight_bits():
+    pool = Pool(bits=8)
+    texts = [f"text {i}" for i in range(5000)]
+    ids = pool.encode_texts(texts)
+    assert len(set(ids.tolist())) == 5000
+    assert pool.decode(ids).to_pylist() == texts
+    assert pool.encode_texts(reversed(texts)).tolist() == ids.tolist()[::-1]
+
+
+def test_ids_are_the_same_in_every_pool_and_depend_on_the_key():
+    texts = [f"{i}" * (i % 30) for i in range(1000)]
+    ids = Pool().encode_texts(texts).tolist()
+    assert Pool().encode_texts(texts[::-1]).tolist() == ids[::-1]
+    assert not set(Pool(key=(1, 2)).encode_texts(texts).tolist()) & set(ids)
+
+
+def test_a_text_longer_than_a_chunk_and_bytes_that_are_no_text():
+    pool = Pool()
+    long, raw = "x" * (1 << 24) + "y", bytes(range(256))
+    ids = pool.encode_texts([long, "short", raw])
+    assert pool.decode(ids[:2]).to_pylist() == [long, "short"]
+    assert pool.decode(ids[2:], binary=True).to_pylist() == [raw]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array(["a", "b", None, "a", "", "c"])[1:5],
+        pa.array(["a", "b", None, "a", ""]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), pa.array(["a", None, "b"])),
+        pa.array(["a", "b" * 20, None, ""], pa.string_view()),
+        pa.chunked_array([["a", None], [], ["b"]], pa.string()),
+        pa.chunked_array([], pa.string()),
+        pa.array([], pa.string()),
+        pa.array([None, None], pa.string()),
+        pa.array(["", ""]),
+        pa.array([b"ab", b"cd"], pa.binary(2)),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_every_arrow_layout_of_text_is_read(array):
+    pool = Pool()
+    ids = pool.encode(array)
+    wanted = [text.encode() if isinstance(text, str) else text for text in array.to_pylist()]
+    assert pool.decode(ids, binary=True).to_pylist() == wanted
+    assert pool.decode(ids, binary=True).type == pa.binary()
+
+
+def test_readers_see_their_ids_while_another_thread_appends():
+    pool = Pool()
+    texts = [f"{i:05}" for i in range(300)]
+    ids = pool.encode_texts(texts)
+    wrong, done = [], threading.Event()
+
+    def read():
+        while not done.is_set():
+            if pool.decode(ids).to_pylist() != texts or text_compare(memory(), pool.address, ids[7], ids[8]) != -1:
+                wrong.append(1)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for i in range(60):
+        pool.encode_texts([f"more {i} {j}" for j in range(1000)])
+    done.set()
+    reader.join()
+    assert not wrong and len(pool) == 300 + 60_000
+
+
+def test_the_hash_spreads_and_its_twin_agrees():
+    words = np.arange(4096)
+    with np.errstate(over="ignore"):
+        for n in range(4):
+            one = hash_words(words, np.int64(5), n, np.int64(9), np.int64(1), np.int64(-2))
+            assert one == hash_words.py_func(words, np.int64(5), n, np.int64(9), np.int64(1), np.int64(-2))
+    hashes = np.array([hash_words(words, p, 1, 8, 1, 2) for p in range(4096)])
+    for bit in range(64):
+        assert 1700 < ((hashes >> bit) & 1).sum() < 2400
+
+
+def test_the_pool_works_interpreted():
+    program = """
+from ebbflow.columns.pool import Pool, text_compare
+from ebbflow.columns.kernel import memory
+pool = Pool()
+texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]
+ids = pool.encode_texts(texts)
+assert pool.decode(ids).to_pylist() == texts
+assert text_compare(memory(), pool.address, ids[0], ids[2]) == -1
+print(ids.tolist())
+"""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    assert done.stderr == ""
+    texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]
+    assert done.stdout.strip() == str(Pool().encode_texts(texts).tolist())
