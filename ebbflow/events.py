@@ -104,16 +104,7 @@ class Compiling:
 
 
 Event = (
-    Arrived
-    | StepBegan
-    | StepEnded
-    | RoundBegan
-    | FrontierMoved
-    | Emitted
-    | Exchanged
-    | Merged
-    | Refused
-    | Compiling
+    Arrived | StepBegan | StepEnded | RoundBegan | FrontierMoved | Emitted | Exchanged | Merged | Refused | Compiling
 )
 Listener = Callable[[Event], object]
 
@@ -132,7 +123,9 @@ def tell(event: Event) -> None:
             listener(event)
         except Exception as error:
             _drop(listener)
-            warnings.warn(f"a listener raised {error!r} on {event!r} and is no longer told", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"a listener raised {error!r} on {event!r} and is no longer told", RuntimeWarning, stacklevel=2
+            )
 
 
 @contextmanager

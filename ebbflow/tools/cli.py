@@ -68,15 +68,15 @@ def explain(program: Path, arguments: tuple[str, ...]) -> None:
 @click.option("--missing", is_flag=True, help="Print only what is missing; say nothing where nothing is.")
 def doctor(missing: bool) -> None:
     """What this machine has: Python, versions, Java, the place of the kernels."""
-    findings = machine.examine()
-    for finding in findings:
-        if missing:
+    if missing:
+        for finding in machine.surroundings():
             if finding.hint:
                 click.echo(finding.hint)
-        else:
-            click.echo(f"{finding.topic:<16} {finding.found}")
-            if finding.hint:
-                click.echo(f"{'':<16} {finding.hint}")
+        return
+    for finding in machine.examine():
+        click.echo(f"{finding.topic:<16} {finding.found}")
+        if finding.hint:
+            click.echo(f"{'':<16} {finding.hint}")
 
 
 @main.command()

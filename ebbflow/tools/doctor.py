@@ -3,7 +3,7 @@
 Most first errors with a data tool are about its surroundings.  Each finding is one line; what is missing comes
 with what it is needed for and how to get it.
 
-Rule: looking changes nothing, and imports none of the packages it reports on.
+Rule: looking changes nothing, and a package that is missing or broken is a finding, not a failure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
 OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta"}
@@ -34,7 +33,12 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything, in the order a person would ask."""
-    return [python(), *packages(), java(), workers_python(), kernels()]
+    return [*surroundings(), kernels()]
+
+
+def surroundings() -> list[Finding]:
+    """What is found without loading any of it."""
+    return [python(), *packages(), java(), workers_python()]
 
 
 def python() -> Finding:
@@ -101,19 +105,15 @@ def workers_python() -> Finding:
 
 
 def kernels() -> Finding:
-    """Where compiled kernels are kept, and how much is there; told without loading the compiler."""
-    place = kernel_place()
-    files = [path for path in place.rglob("*") if path.is_file()] if place.is_dir() else []
+    """Where compiled kernels are kept, and how much is there."""
+    try:
+        from ebbflow.columns.kernel import directory  # loads the compiler
+    except ImportError as error:
+        return Finding(
+            "kernels", f"the compiler does not load: {error}", "pip install ebbflow brings a numba that fits."
+        )
+    files = [path for path in directory().rglob("*") if path.is_file()]
     if not files:
-        return Finding("kernels", f"none kept yet in {place} (ebbflow warm compiles them)")
+        return Finding("kernels", f"none kept yet in {directory()} (ebbflow warm compiles them)")
     size = sum(path.stat().st_size for path in files)
-    return Finding("kernels", f"{len(files)} kept in {place}, {size / 1e6:.1f} MB")
-
-
-def kernel_place() -> Path:
-    """The directory over all compilers and processors; `columns.kernel.directory` has one below it for each."""
-    given = os.environ.get("EBBFLOW_CACHE_DIR")
-    if given:
-        return Path(given) / "kernels"
-    users = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(users) / "ebbflow" / "kernels"
+    return Finding("kernels", f"{len(files)} kept in {directory()}, {size / 1e6:.1f} MB")

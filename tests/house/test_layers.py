@@ -56,7 +56,9 @@ def test_files_are_named_by_what_they_hold():
 
 
 def test_the_page_of_layers_is_current():
-    assert layers.PAGE.exists() and layers.PAGE.read_text() == layers.page(), "docs/layers.md is stale: run `make layers`"
+    assert layers.PAGE.exists() and layers.PAGE.read_text() == layers.page(), (
+        "docs/layers.md is stale: run `make layers`"
+    )
 
 
 def test_a_stale_page_is_noticed(monkeypatch, tmp_path, capsys):
