@@ -158,3 +158,7 @@ class NoOrder(EbbflowError):
 
 class NotBuiltYet(EbbflowError, NotImplementedError):
     """A part of the interface that is promised and not there yet."""
+
+
+class NumberOverflow(EbbflowError, OverflowError):
+    """A number, or a count of rows, that has no place in 64 bits."""
