@@ -1,0 +1,383 @@
+"""The table of operations: what each takes, what type it gives, what it means.
+
+One place that the plan, the vectorised interpreter, the oracle and the pages of documentation all read.  A new
+operation is one line here, its meaning, and its case in the interpreter.
+
+Rule: after `typed`, the arguments of an operation have one type, or are of one family whose words are alike (all integers;
+all floats; round, substr, date_add and when take their other arguments by position).  What had to be converted
+stands in the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are brought to the larger
+scale; sums keep it, products add the scales, and precision is capped at 18: a result with more digits refuses the step.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ebbflow.columns import meaning as m
+from ebbflow.columns.expression import Call, Expr, Literal
+from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, Type
+from ebbflow.errors import TypeMismatch
+
+VOID = Type("void")  # of a null that nothing has given a type yet
+Typed = tuple[tuple[Expr, ...], Type]
+Typing = Callable[[str, Sequence[Expr]], Typed]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`fn(*values, *options)` is the meaning on one row; `least` and `most` bound the arguments (None: no bound)."""
+
+    name: str
+    least: int
+    most: int | None
+    typing: Typing
+    says: str
+    fn: Callable[..., Any]
+
+
+def decimal(precision: int, scale: int) -> Type:
+    return Type("decimal", min(precision, m.DIGITS), scale)
+
+
+def typed(op: str, args: Sequence[Expr]) -> Call:
+    """The operation on these arguments, converted as far as it needs; TypeMismatch where they do not fit."""
+    entry = OPERATIONS[op]
+    assert entry.least <= len(args) and (entry.most is None or len(args) <= entry.most), (op, args)
+    converted, result = entry.typing(op, args)
+    return Call(op, converted, result)
+
+
+def cast(expr: Expr, target: Type) -> Expr:
+    """As the user asks for it; a cast that can never succeed is refused."""
+    if not _castable(expr.type, target):
+        raise TypeMismatch(f"cast cannot make {_a(target)} of {shown(expr)}, {_a(expr.type)}.", hint=_cast_hint(expr.type, target))
+    if expr.type == target:
+        return expr
+    return Call("cast", (expr,), target, (str(target),))
+
+
+def converted(expr: Expr, target: Type) -> Expr:
+    """As we need it; nothing to do where the words are the same."""
+    here = expr.type
+    if here == target or (here.is_integer and target.is_integer) or (here.is_float and target.is_float):
+        return expr
+    if here.name == target.name == "decimal" and here.scale == target.scale and here.precision <= target.precision:
+        return expr
+    if isinstance(expr, Literal):
+        return Literal(m.cast(expr.value, str(target)), target)
+    return Call("cast", (expr,), target, (str(target),))
+
+
+def common_type(types: Sequence[Type]) -> Type | None:
+    """The narrowest type that all of these convert to without loss of meaning; None if there is none."""
+    known = [t for t in dict.fromkeys(types) if t != VOID]
+    if len(known) <= 1:
+        return known[0] if known else VOID
+    if all(t.is_number for t in known):
+        if any(t.is_float for t in known):
+            return DOUBLE
+        if all(t.is_integer for t in known):
+            return LONG
+        scale = max(t.scale for t in known)
+        return decimal(max(_whole_digits(t) for t in known) + scale, scale)
+    if set(known) == {DATE, TIMESTAMP}:
+        return TIMESTAMP
+    return None
+
+
+def shown(expr: Expr) -> str:
+    return f'"{expr}"' if not isinstance(expr, Literal) else f"the value {expr}"
+
+
+def _a(kind: Type) -> str:
+    return f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _whole_digits(t: Type) -> int:
+    return t.precision - t.scale if t.name == "decimal" else m.DIGITS
+
+
+def _castable(here: Type, target: Type) -> bool:
+    if here == target or here == VOID or here == STRING:
+        return here != STRING or target != VOID
+    if target == STRING:
+        return True
+    if here.is_number or here == BOOLEAN:
+        return target.is_number or target == BOOLEAN or (target == TIMESTAMP and here != BOOLEAN)
+    if here == TIMESTAMP:
+        return target == DATE or (target.is_number and target.name in ("long", "double", "decimal"))
+    return here == DATE and target == TIMESTAMP
+
+
+def _cast_hint(here: Type, target: Type) -> str:
+    if here == DATE:
+        return "Days between two dates are date_diff(a, b); parts are .dt.year(), .dt.month(), .dt.day()."
+    return f'Through text: .cast("string").cast("{target}").'
+
+
+# ---- typing rules ---------------------------------------------------------------------------
+
+
+def _refuse(op: str, args: Sequence[Expr], wants: str, hint: str | None = None) -> TypeMismatch:
+    got = ", ".join(f"{shown(arg)} is {_a(arg.type)}" for arg in args if arg.type != VOID)
+    return TypeMismatch(f"{OPERATIONS[op].name} takes {wants}; {got}.", hint=hint)
+
+
+def _numbers(op: str, args: Sequence[Expr]) -> None:
+    if all(arg.type.is_number or arg.type == VOID for arg in args):
+        return
+    types = [arg.type for arg in args]
+    hint = 'Convert one side, for example with .cast("long").'
+    if op == "add" and STRING in types:
+        hint = "Text is put together with ebb.concat(a, b); a number in text becomes one with .cast."
+    elif DATE in types or TIMESTAMP in types:
+        hint = "Days are added with date_add(date, days) and counted with date_diff(end, start)."
+    raise _refuse(op, args, "numbers", hint)
+
+
+def _alike(op: str, args: Sequence[Expr], wants: str = "values of one type") -> Typed:
+    args = _dates_from_text(args)
+    target = common_type([arg.type for arg in args])
+    if target is None:
+        raise _refuse(op, args, wants, "Convert one side with .cast, so that both have one type.")
+    return tuple(converted(arg, target) for arg in args), target
+
+
+def _dates_from_text(args: Sequence[Expr]) -> Sequence[Expr]:
+    """Text constants beside dates and timestamps are read as such: r.day >= "2024-02-29"."""
+    moments = [arg.type for arg in args if arg.type in (DATE, TIMESTAMP)]
+    if not moments:
+        return args
+    target = TIMESTAMP if TIMESTAMP in moments else DATE
+    found = []
+    for arg in args:
+        if isinstance(arg, Literal) and arg.type == STRING:
+            value = m.cast(arg.value, str(target))
+            if value is None:
+                raise TypeMismatch(f"{arg} does not read as a {target}.", hint='Write it as "2024-02-29" or "2024-02-29 13:05:00".')
+            arg = Literal(value, target)
+        found.append(arg)
+    return found
+
+
+def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    target = common_type([arg.type for arg in args])
+    assert target is not None
+    if target.is_float:
+        return tuple(converted(arg, DOUBLE) for arg in args), DOUBLE
+    if target.is_integer or target == VOID:
+        return tuple(converted(arg, LONG) for arg in args), LONG
+    if op == "mul":
+        return _decimal_product(op, tuple(converted(a, a.type if a.type.name == "decimal" else decimal(m.DIGITS, 0)) for a in args))
+    target = decimal(target.precision + 1, target.scale)
+    return tuple(converted(arg, decimal(m.DIGITS, target.scale)) for arg in args), LONG if op == "floordiv" else target
+
+
+def _decimal_product(op: str, args: tuple[Expr, ...]) -> Typed:
+    scale = args[0].type.scale + args[1].type.scale
+    if scale > m.DIGITS:
+        raise _refuse(op, args, f"decimals whose scales sum to {m.DIGITS} at most", 'Cast one side to fewer digits, or to "double".')
+    return args, decimal(args[0].type.precision + args[1].type.precision + 1, scale)
+
+
+def _one_number(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    return _arithmetic(op, args) if args[0].type.name != "decimal" else (tuple(args), args[0].type)
+
+
+def _doubles(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    return tuple(converted(arg, DOUBLE) for arg in args), DOUBLE
+
+
+def _to_long(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    return (converted(args[0], LONG) if args[0].type == VOID else args[0],), LONG
+
+
+def _round(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    number, digits = args[0], args[1]
+    if not (isinstance(digits, Literal) and isinstance(digits.value, int)):
+        raise TypeMismatch(f"round takes the number of digits as a plain number; got {shown(digits)}.")
+    if number.type.name != "decimal":
+        (number,), kind = _arithmetic(op, [number])
+        return (number, digits), kind
+    scale = max(0, min(number.type.scale, digits.value))
+    return (number, digits), decimal(number.type.precision + 1 - (number.type.scale - scale), scale)
+
+
+def _comparison(op: str, args: Sequence[Expr]) -> Typed:
+    return _alike(op, args, "two values of one type")[0], BOOLEAN
+
+
+def _booleans(op: str, args: Sequence[Expr]) -> Typed:
+    if not all(arg.type in (BOOLEAN, VOID) for arg in args):
+        hint = "Compare it first, for example col(\"x\") != 0; around & and | comparisons need brackets: (a > 1) & (b < 2)."
+        raise _refuse(op, args, "conditions (booleans)", hint)
+    return tuple(converted(arg, BOOLEAN) for arg in args), BOOLEAN
+
+
+def _any_one(op: str, args: Sequence[Expr]) -> Typed:
+    return tuple(args), BOOLEAN
+
+
+def _is_nan(op: str, args: Sequence[Expr]) -> Typed:
+    return _doubles(op, args)[0], BOOLEAN
+
+
+def _is_in(op: str, args: Sequence[Expr]) -> Typed:
+    return _alike(op, args, "choices of the column's type")[0], BOOLEAN
+
+
+def _choice(op: str, args: Sequence[Expr]) -> Typed:
+    return _alike(op, args)
+
+
+def _when(op: str, args: Sequence[Expr]) -> Typed:
+    conditions = _booleans(op, args[:-1:2])[0]
+    values, target = _alike(op, [*args[1::2], args[-1]])
+    paired = [side for pair in zip(conditions, values[:-1], strict=True) for side in pair]
+    return (*paired, values[-1]), target
+
+
+def _texts(result: Type | None, *, binary: bool = False) -> Typing:
+    """All arguments are text (or, where that makes sense, all are bytes); the result has their type unless given."""
+
+    def rule(op: str, args: Sequence[Expr]) -> Typed:
+        kind = common_type([arg.type for arg in args])
+        if kind == VOID:
+            kind = STRING
+        if kind != STRING and not (binary and kind == BINARY):
+            raise _refuse(op, args, "text", 'Make it text with .cast("string").')
+        return tuple(converted(arg, kind) for arg in args), result or kind
+
+    return rule
+
+
+def _substr(op: str, args: Sequence[Expr]) -> Typed:
+    (text,), kind = _texts(None, binary=True)(op, args[:1])
+    numbers = _integers(op, args[1:])
+    return (text, *numbers), kind
+
+
+def _integers(op: str, args: Sequence[Expr]) -> tuple[Expr, ...]:
+    if not all(arg.type.is_integer or arg.type == VOID for arg in args):
+        raise _refuse(op, args, "whole numbers here", 'Convert with .cast("long").')
+    return tuple(converted(arg, LONG) for arg in args)
+
+
+def _moment(*kinds: Type) -> Typing:
+    def rule(op: str, args: Sequence[Expr]) -> Typed:
+        arg = args[0] if args[0].type != VOID else converted(args[0], kinds[0])
+        if arg.type not in kinds:
+            raise _refuse(op, args, "a date or a timestamp", 'Read text as one with .cast("date") or .cast("timestamp").')
+        return (arg,), INT
+
+    return rule
+
+
+def _dates(op: str, args: Sequence[Expr]) -> tuple[Expr, ...]:
+    args = [Literal(m.cast(a.value, "date"), DATE) if isinstance(a, Literal) and a.type == STRING else a for a in args]
+    if not all(arg.type in (DATE, TIMESTAMP, VOID) for arg in args):
+        raise _refuse(op, args, "dates", 'Read text as one with .cast("date").')
+    return tuple(converted(arg, DATE) for arg in args)
+
+
+def _date_add(op: str, args: Sequence[Expr]) -> Typed:
+    return (*_dates(op, args[:1]), *_integers(op, args[1:])), DATE
+
+
+def _date_diff(op: str, args: Sequence[Expr]) -> Typed:
+    return _dates(op, args), INT
+
+
+def _never(op: str, args: Sequence[Expr]) -> Typed:
+    raise AssertionError("casts are made by `cast` and `converted`")
+
+
+# ---- the table ------------------------------------------------------------------------------
+
+_MOMENT = _moment(TIMESTAMP, DATE)
+_s = m.strict
+
+OPERATIONS: dict[str, Operation] = {
+    entry.name: entry
+    for entry in (
+        Operation("add", 2, 2, _arithmetic, "x + y", _s(m.add)),
+        Operation("sub", 2, 2, _arithmetic, "x - y", _s(m.sub)),
+        Operation("mul", 2, 2, _arithmetic, "x * y", _s(m.mul)),
+        Operation("div", 2, 2, _doubles, "x / y as a double; null when y is 0", _s(m.div)),
+        Operation("floordiv", 2, 2, _arithmetic, "x // y, rounded down; null when y is 0", _s(m.floordiv)),
+        Operation("mod", 2, 2, _arithmetic, "the rest of x / y, with the sign of x (Spark's %); null when y is 0", _s(m.mod)),
+        Operation("neg", 1, 1, _one_number, "-x", _s(m.neg)),
+        Operation("abs", 1, 1, _one_number, "x without its sign", _s(m.absolute)),
+        Operation("eq", 2, 2, _comparison, "x equals y; nan equals nan", _s(m.comparison(operator.eq))),
+        Operation("ne", 2, 2, _comparison, "x differs from y", _s(m.comparison(operator.ne))),
+        Operation("lt", 2, 2, _comparison, "x comes before y; text by text, nan last", _s(m.comparison(operator.lt))),
+        Operation("le", 2, 2, _comparison, "x equals y or comes before it", _s(m.comparison(operator.le))),
+        Operation("gt", 2, 2, _comparison, "x comes after y", _s(m.comparison(operator.gt))),
+        Operation("ge", 2, 2, _comparison, "x equals y or comes after it", _s(m.comparison(operator.ge))),
+        Operation("eq_null_safe", 2, 2, _comparison, "x equals y, where null equals null; never null", m.eq_null_safe),
+        Operation("and", 2, 2, _booleans, "both hold (three-valued)", m.both),
+        Operation("or", 2, 2, _booleans, "at least one holds (three-valued)", m.either),
+        Operation("not", 1, 1, _booleans, "it does not hold (three-valued)", _s(operator.not_)),
+        Operation("is_null", 1, 1, _any_one, "x is null", lambda x: x is None),
+        Operation("is_nan", 1, 1, _is_nan, "x is nan; false for null", lambda x: x is not None and x != x),
+        Operation("coalesce", 1, None, _choice, "the first that is not null", m.coalesce),
+        Operation("when", 3, None, _when, "condition, value, ..., otherwise: the value of the first that holds", m.when),
+        Operation("cast", 1, 1, _never, "x as another type; null where that fails", m.cast),
+        Operation("is_in", 1, None, _is_in, "x equals one of the others", m.is_in),
+        Operation("greatest", 1, None, _choice, "the largest that is not null", m.greatest),
+        Operation("least", 1, None, _choice, "the smallest that is not null", m.least),
+        Operation("sqrt", 1, 1, _doubles, "square root; nan below 0", _s(m.real(math.sqrt))),
+        Operation("exp", 1, 1, _doubles, "e to the power x", _s(m.real(math.exp))),
+        Operation("log", 1, 1, _doubles, "natural logarithm; null at 0 and below", _s(m.logarithm(math.log))),
+        Operation("log2", 1, 1, _doubles, "logarithm to base 2; null at 0 and below", _s(m.logarithm(math.log2))),
+        Operation("log10", 1, 1, _doubles, "logarithm to base 10; null at 0 and below", _s(m.logarithm(math.log10))),
+        Operation("pow", 2, 2, _doubles, "x to the power y, as a double", _s(m.power)),
+        Operation("floor", 1, 1, _to_long, "the next whole number below, a long", _s(m.floor)),
+        Operation("ceil", 1, 1, _to_long, "the next whole number above, a long", _s(m.ceil)),
+        Operation("round", 2, 2, _round, "to so many digits, half away from zero", _s(m.rounded)),
+        Operation("sin", 1, 1, _doubles, "sine", _s(m.real(math.sin))),
+        Operation("cos", 1, 1, _doubles, "cosine", _s(m.real(math.cos))),
+        Operation("tan", 1, 1, _doubles, "tangent", _s(m.real(math.tan))),
+        Operation("sign", 1, 1, _doubles, "-1.0, 0.0 or 1.0", _s(m.sign)),
+        Operation("lower", 1, 1, _texts(None), "in small letters", _s(str.lower)),
+        Operation("upper", 1, 1, _texts(None), "in capitals", _s(str.upper)),
+        Operation("length", 1, 1, _texts(INT, binary=True), "the number of characters (of bytes, for binary)", _s(len)),
+        Operation("substr", 3, 3, _substr, "from a position (the first is 1), so many characters", _s(m.substr)),
+        Operation("concat", 1, None, _texts(None, binary=True), "one after the other; null if any is", _s(m.concat)),
+        Operation("contains", 2, 2, _texts(BOOLEAN, binary=True), "the second occurs in the first", _s(lambda x, y: y in x)),
+        Operation("starts_with", 2, 2, _texts(BOOLEAN, binary=True), "begins with", _s(lambda x, y: x.startswith(y))),
+        Operation("ends_with", 2, 2, _texts(BOOLEAN, binary=True), "ends with", _s(lambda x, y: x.endswith(y))),
+        Operation("trim", 1, 1, _texts(None), "without spaces at both ends", _s(lambda x: x.strip(" "))),
+        Operation("ltrim", 1, 1, _texts(None), "without spaces at the start", _s(lambda x: x.lstrip(" "))),
+        Operation("rtrim", 1, 1, _texts(None), "without spaces at the end", _s(lambda x: x.rstrip(" "))),
+        Operation("replace", 3, 3, _texts(None), "every occurrence of the second replaced by the third", _s(m.replace)),
+        Operation("year", 1, 1, _MOMENT, "the year", _s(m.part("year"))),
+        Operation("month", 1, 1, _MOMENT, "1 to 12", _s(m.part("month"))),
+        Operation("day", 1, 1, _MOMENT, "the day of the month", _s(m.part("day"))),
+        Operation("hour", 1, 1, _MOMENT, "0 to 23; 0 for a date", _s(m.part("hour"))),
+        Operation("minute", 1, 1, _MOMENT, "0 to 59", _s(m.part("minute"))),
+        Operation("second", 1, 1, _MOMENT, "0 to 59", _s(m.part("second"))),
+        Operation("weekday", 1, 1, _MOMENT, "0 is Monday, 6 is Sunday", _s(lambda x: x.weekday())),
+        Operation("date_add", 2, 2, _date_add, "so many days later", _s(m.date_add)),
+        Operation("date_diff", 2, 2, _date_diff, "days from the second to the first", _s(m.date_diff)),
+    )
+}
+
+
+def evaluate(expr: Expr, row: dict[str, Any]) -> Any:
+    """What an expression gives for one row of plain values: the definition."""
+    match expr:
+        case Literal(value):
+            return value
+        case Call(op, args, _, options):
+            return OPERATIONS[op].fn(*(evaluate(arg, row) for arg in args), *options)
+    return row[expr.name]

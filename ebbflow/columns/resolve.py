@@ -1,0 +1,112 @@
+"""From expressions as written to typed ones, against the columns of one collection.
+
+This is where a misspelt column and a type that does not fit are noticed, while the person's own line is still on
+the stack.
+
+Rule: what `resolve` returns is fully typed and names only columns that are there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
+
+from ebbflow.columns import written as w
+from ebbflow.columns.expression import Column, Expr, Literal
+from ebbflow.columns.meaning import DIGITS, MOST, without_zone
+from ebbflow.columns.operations import VOID, cast, converted, decimal, typed
+from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, LONG, NULL, STRING, TIMESTAMP, Schema, Type
+from ebbflow.errors import NotAnExpression, TypeMismatch, UnknownColumn
+
+
+def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
+    """`verb` and `of` are for the sentence: select looks for the column "x" in edges."""
+    match tree:
+        case w.Named(name):
+            if name not in schema:
+                raise unknown_column(f'{verb} looks for the column "{name}" in {of}', name, schema.names)
+            return Column(name, schema[name])
+        case w.Constant(value):
+            return literal(value)
+        case w.Applied("cast", (arg,), (Type() as target,)):
+            return cast(resolve(arg, schema, verb, of), target)
+        case w.Applied(op, args):
+            return typed(op, [resolve(arg, schema, verb, of) for arg in args])
+        case w.Aggregated(op, _):
+            raise NotAnExpression(
+                f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
+                hint=f"Aggregates stand in group_by(...).agg(total={op}(...)); join the result back if rows need it.",
+            )
+
+
+def with_type(expr: Expr, name: str) -> Expr:
+    """The expression as a column of a collection, which has a type even if all its values are null."""
+    if expr.type == VOID:
+        raise TypeMismatch(f'the column "{name}" is only ever null, so its type is not known.', hint='Say it: ebb.lit(None).cast("long").')
+    return expr
+
+
+def condition(expr: Expr, verb: str) -> Expr:
+    if expr.type not in (BOOLEAN, VOID):
+        raise TypeMismatch(
+            f'{verb} takes conditions, and "{expr}" is of type {expr.type}.', hint='Compare it, for example col("x") != 0.'
+        )
+    return converted(expr, BOOLEAN)
+
+
+def literal(value: object) -> Literal:
+    """A plain value as a constant with its type."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool):
+        return Literal(value, BOOLEAN)
+    if isinstance(value, int):
+        if not NULL < value <= MOST:
+            raise TypeMismatch(f"the number {value} does not fit a long (64 bits).", hint="Use a float, or a Decimal of up to 18 digits.")
+        return Literal(int(value), LONG)
+    if isinstance(value, float):
+        return Literal(float(value) + 0.0 if value == value else math.nan, DOUBLE)
+    if isinstance(value, str):
+        return Literal(str(value), STRING)
+    if isinstance(value, bytes | bytearray):
+        return Literal(bytes(value), BINARY)
+    if isinstance(value, datetime):
+        return Literal(without_zone(value), TIMESTAMP)
+    if isinstance(value, date):
+        return Literal(value, DATE)
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if value is None:
+        return Literal(None, VOID)
+    raise NotAnExpression(
+        f"{value!r}, a {type(value).__name__}, cannot be the value of a column.",
+        hint="A value is a number, text, bytes, a boolean, a date, a datetime, a Decimal or None.",
+    )
+
+
+def _decimal(value: Decimal) -> Literal:
+    if not value.is_finite():
+        raise TypeMismatch(f"{value!r} is not a number that a decimal column can hold.", hint="Use float('nan').")
+    _, digits, exponent = value.as_tuple()
+    scale = max(0, -int(exponent))
+    precision = max(len(digits) + max(int(exponent), 0), scale, 1)
+    if precision > DIGITS:
+        raise TypeMismatch(f"the decimal {value} has more than {DIGITS} digits.", hint="Round it, or use a float.")
+    return Literal(value.quantize(Decimal(1).scaleb(-scale)), decimal(precision, scale))
+
+
+def unknown_column(looks: str, name: object, names: Iterable[str], more: str = "") -> UnknownColumn:
+    """looks: who looks for it and where, as the first half of the sentence."""
+    names = tuple(names)
+    return UnknownColumn(f"{looks}, which has: {', '.join(names) or 'no columns'}.", hint=near(name, names) + more or None)
+
+
+def near(name: object, names: Iterable[str]) -> str:
+    """A question with the names that look like this one, or nothing."""
+    names = list(names)
+    lowered = {other.lower(): other for other in reversed(names)}
+    found = difflib.get_close_matches(str(name).lower(), lowered, n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(f'{chr(34)}{lowered[other]}{chr(34)}' for other in found)}?" if found else ""

@@ -1,0 +1,67 @@
+"""Expressions as they are written, before anyone knows the columns they meet.
+
+`col("x") + 1` names a column of whatever collection it will be used on.  Only there does it become typed (`resolve`).
+
+Rule: these trees are data and hold no types; two that read alike are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column by name; `owner` is the node it was taken from (edges.x), None for col("x")."""
+
+    name: str
+    owner: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: object
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An operation of the table; options are plain values that are not computed (the type of a cast)."""
+
+    op: str
+    args: tuple[Written, ...]
+    options: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.op}({', '.join([*map(str, self.args), *map(str, self.options)])})"
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """An aggregate over the rows of a group; `of` is None for the count of rows."""
+
+    op: str
+    of: Written | None
+
+    def __str__(self) -> str:
+        return f"{self.op}({'' if self.of is None else self.of})"
+
+
+Written = Named | Constant | Applied | Aggregated
+
+
+def parts_of(tree: Written) -> Iterator[Written]:
+    """The tree and everything in it, outside first."""
+    yield tree
+    match tree:
+        case Applied(_, args):
+            for arg in args:
+                yield from parts_of(arg)
+        case Aggregated(_, of) if of is not None:
+            yield from parts_of(of)
