@@ -148,10 +148,6 @@ class UnclearJoin(EbbflowError):
     """A join that does not say which rows belong together, or what its columns are called."""
 
 
-class PlanError(EbbflowError):
-    """A plan that could not run: collections of different loops or dataflows mixed, a loop that changes its columns."""
-
-
 class NoOrder(EbbflowError):
     """The first rows of a collection, which has no order."""
 
