@@ -21,7 +21,7 @@ RUNS = ("run", "compute", "stream")  # the methods of a Dataflow that begin to w
 
 
 class _WouldRun(BaseException):
-    """Thrown through the user's program at the first call that would run a dataflow; not an Exception, which they may catch."""
+    """Ends the user's program at the first call that would run a dataflow; no Exception, since those they may catch."""
 
     def __init__(self, flow: Any):
         self.flow = flow

@@ -1,0 +1,115 @@
+"""Claims about the command line, each as a person would meet it."""
+
+import pytest
+from click.testing import CliRunner
+
+from ebbflow.tools import cli
+
+
+def ask(*words):
+    return CliRunner().invoke(cli.main, [str(word) for word in words])
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(text):
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+PLAN = """
+import ebbflow as ebb
+flow = ebb.Dataflow()
+edges = flow.input("edges", "src long, dst long")
+flow.output("degrees", edges.group_by("src").count())
+"""
+
+
+def test_every_command_has_a_line_of_help():
+    shown = ask("--help").output
+    for command in ("demo", "run", "explain", "doctor", "warm", "bench"):
+        assert f"  {command} " in shown
+
+
+def test_doctor_tells_python_java_versions_and_kernels():
+    result = ask("doctor")
+    assert result.exit_code == 0
+    for topic in ("Python", "ebbflow", "numba", "Java", "kernels"):
+        assert any(line.startswith(topic) for line in result.output.splitlines()), topic
+
+
+def test_doctor_is_silent_about_what_is_there(monkeypatch):
+    monkeypatch.setattr(cli.machine, "surroundings", lambda: [cli.machine.Finding("Java", "17")])
+    assert ask("doctor", "--missing").output == ""
+    monkeypatch.setattr(cli.machine, "surroundings", lambda: [cli.machine.Finding("Java", "missing", "Get Java.")])
+    assert ask("doctor", "--missing").output == "Get Java.\n"
+
+
+def test_run_runs_the_program_as_python_would(program):
+    path = program("import sys\nprint(__name__, sys.argv[1:])")
+    result = ask("run", path, "a", "--b")
+    assert result.exit_code == 0
+    assert result.output == "__main__ ['a', '--b']\n"
+
+
+def test_a_refusal_is_three_parts_and_no_traceback(program):
+    result = ask("run", program(PLAN + '\nedges.select("scr")\n'))
+    assert result.exit_code == 1
+    assert result.output.startswith("UnknownColumn: ")
+    assert 'program.py, line 7:  edges.select("scr")' in result.output
+    assert "src" in result.output.splitlines()[-1]
+    assert "Traceback" not in result.output
+
+
+def test_a_bug_in_the_program_keeps_its_traceback(program):
+    assert isinstance(ask("run", program("1 / 0")).exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    "ending", ["", "live = flow.run()\nprint('it ran')", "flow.compute(edges=[])\nprint('it ran')"]
+)
+def test_explain_shows_the_plan_and_runs_nothing(program, ending):
+    result = ask("explain", program(PLAN + ending))
+    assert result.exit_code == 0, result.output
+    assert "degrees" in result.output and "edges" in result.output
+    assert "it ran" not in result.output
+
+
+def test_explain_leaves_dataflows_as_they_were(program):
+    import ebbflow
+
+    before = ebbflow.Dataflow.run, ebbflow.Dataflow.__init__
+    ask("explain", program(PLAN))
+    assert (ebbflow.Dataflow.run, ebbflow.Dataflow.__init__) == before
+
+
+def test_explain_says_when_there_is_nothing_to_explain(program):
+    result = ask("explain", program("x = 1"))
+    assert result.exit_code == 1
+    assert "no Dataflow" in result.output
+
+
+def test_a_program_that_is_not_there_is_told():
+    assert "does not exist" in ask("run", "no-such-program.py").output
+
+
+def test_demo_shows_the_changes_and_both_counts():
+    result = ask("demo", "--nodes", 60, "--edges", 120)
+    assert result.exit_code == 0, result.output
+    assert "│    1 │    4 │     1 │    -1 │" in result.output
+    touched = {
+        name: int(line.rsplit(None, 1)[1].replace(",", ""))
+        for line in result.output.splitlines()
+        for name in ("keep it right", "starting over")
+        if name in line
+    }
+    assert 0 < touched["keep it right"] < touched["starting over"]
+
+
+def test_warm_says_how_many_kernels_are_ready():
+    result = ask("warm")
+    assert result.exit_code == 0, result.output
+    assert "kernels are ready in" in result.output
