@@ -95,7 +95,7 @@ def bench(arguments: tuple[str, ...]) -> None:
     place = Path(__file__).resolve().parents[2] / "benchmarks"
     if not (place / "__main__.py").is_file():
         raise click.ClickException(
-            "There are no benchmarks here. They belong to a source checkout, in benchmarks/, not to an installed package."
+            "There are no benchmarks here. They are part of a source checkout (benchmarks/), not of the package."
         )
     sys.path.insert(0, str(place.parent))
     sys.argv = ["ebbflow bench", *arguments]

@@ -1,7 +1,7 @@
 """docs/layers.md, written from the modules themselves.
 
-Each module opens with its idea and its rule; this gathers those lines in reading order: layers from the ground up
-(the import-linter contract in pyproject.toml is the one list of them), inside a layer each module after those it imports.
+Each module opens with its idea and its rule; this gathers those lines in reading order: layers from the ground up (the
+import-linter contract in pyproject.toml is the one list of them), inside a layer each module after those it imports.
 
 Rule: the page holds nothing that a module's own text does not say, so it can be thrown away and written anew.
 
