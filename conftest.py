@@ -11,6 +11,7 @@ import io
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 
 import hypothesis
+import pytest
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
@@ -46,6 +47,13 @@ class RunParser(PythonCodeBlockParser):
     def __init__(self) -> None:
         super().__init__(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)
         self.codeblock_parser._evaluator = Run()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The blocks of a page share names, so where tests run side by side a page stays with one worker."""
+    for item in items:
+        if item.path.suffix == ".md":
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 pytest_collect_file = Sybil(
