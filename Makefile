@@ -30,11 +30,11 @@ $(READY): pyproject.toml constraints.txt
 	@case ",$(EXTRAS)," in *,spark,*) echo "Downloading PySpark, 456 MB, once.";; esac
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && \
-	  uv pip install -q --python $(BIN)/python -c constraints.txt --group test --group lint -e ".[$(EXTRAS)]"; \
+	  uv pip install -q --python $(BIN)/python -c constraints.txt --group test --group lint -e ".$(if $(EXTRAS),[$(EXTRAS)])"; \
 	else \
 	  { "$(PYTHON)" -m venv .venv || { echo "Python's venv module did not work. Debian/Ubuntu: apt-get install python3-venv."; exit 1; }; } && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt pip && \
-	  $(BIN)/python -m pip install -q -c constraints.txt --group test --group lint -e ".[$(EXTRAS)]"; \
+	  $(BIN)/python -m pip install -q -c constraints.txt --group test --group lint -e ".$(if $(EXTRAS),[$(EXTRAS)])"; \
 	fi
 	@touch $@
 
