@@ -1,7 +1,7 @@
 """The order of a graph: loops as blocks, each block's parts sorted so that readers come after what they read.
 
 Nodes alone cannot be put in one row once loops run: a node before a loop, every round of the loop, and a node after
-it must come in this order, round by round.  So a loop is one part of the block it stands in, and has a block of its own.
+it must come in this order, round by round.  So a loop is one part of the block around it, and is a block itself.
 
 Rule: along every edge but a Feedback's next, positions rise in the innermost block that holds both ends.
 """
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.graph import Graph
+
+if TYPE_CHECKING:
+    from ebbflow.dataflow.graph import Graph
 
 
 @dataclass(frozen=True)

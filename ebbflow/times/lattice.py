@@ -17,7 +17,7 @@ Times = NDArray[np.int64]
 
 
 def precedes(s: ArrayLike, t: ArrayLike) -> NDArray[np.bool_]:
-    return (np.asarray(s) <= np.asarray(t)).all(axis=-1)
+    return np.all(np.less_equal(s, t), axis=-1)
 
 
 def join(s: ArrayLike, t: ArrayLike) -> Times:

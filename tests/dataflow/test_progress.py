@@ -63,7 +63,7 @@ def test_a_time_owed_in_the_loop_holds_back_only_its_own_rounds():
 
 
 def test_rounds_beyond_the_bound_are_never_waited_for():
-    graph, source, b, c = race()
+    graph, _, b, c = race()
     object.__setattr__(graph.loops[0], "max_rounds", 3)
     progress = Progress(graph)
     progress.update(c, (0, 2), 1)
