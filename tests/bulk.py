@@ -1,0 +1,133 @@
+"""Many random cases: `python -m tests.bulk --cases 100000 --seed 7`.
+
+Every case is a random program and a random history, judged by the oracle at every time and after every step.  A
+case that fails is printed with its number (ask for it again with --replay) and, made smaller, as a test to paste.
+
+Rule: the seed and the case's number say everything about a case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import multiprocessing
+import sys
+import time
+import traceback
+from collections import Counter
+
+from tests.meaning.cases import Case, failure, make_case, shown, shrunk
+
+TURNS = ("local-1", "local-1", "local-2", "local-3")
+
+
+def runtime_for(number: int, asked: str | None) -> str:
+    return asked or TURNS[number % len(TURNS)]
+
+
+def run(cases: range, seed: int, runtime: str | None = None, deadline: float | None = None, note=lambda number: None) -> Counter:
+    """Judge the cases; raises at the first that fails, with its number as `error.case`."""
+    counts: Counter = Counter()
+    for number in cases:
+        if deadline is not None and time.monotonic() > deadline:
+            break
+        note(number)
+        try:
+            case, pool, right = make_case(seed, number)
+            case.check(runtime_for(number, runtime), pool, right)
+        except BaseException as error:
+            error.case = number
+            raise
+        counts["cases"] += 1
+        counts.update(case.program.tags)
+        counts.update({"steps": len(case.steps), "changes": case.changes, "times shown": sum_of_times(right)})
+    return counts
+
+
+def sum_of_times(right: dict) -> int:
+    return sum(len(changes) for name, changes in right.items() if isinstance(changes, dict))
+
+
+def report(counts: Counter, seed: int, seconds: float) -> str:
+    cases = counts["cases"]
+    nested = sum(counts[f"{depth} nested loops"] for depth in (2, 3))
+    lines = [f"seed {seed}: {cases} cases, 0 failures, {seconds:.1f} s ({1000 * seconds / max(cases, 1):.1f} ms a case)"]
+    lines.append(f"  two or more nested loops {nested / max(cases, 1):.0%}, two input coordinates "
+                 f"{counts['2 coordinates'] / max(cases, 1):.0%}, three {counts['3 coordinates'] / max(cases, 1):.0%}")  # fmt: skip
+    rest = sorted((kind, count) for kind, count in counts.items() if kind != "cases")
+    lines.append("  " + ", ".join(f"{kind} {count}" for kind, count in rest))
+    return "\n".join(lines)
+
+
+def explain(seed: int, number: int, runtime: str, shrink: bool = True) -> str:
+    """What is wrong with a case, and the smallest case found that is wrong too."""
+    case, _, _ = make_case(seed, number)
+    wrong = failure(case, runtime)
+    if wrong is None:
+        return f"case {number} of seed {seed} passes on {runtime}"
+    small = shrunk(case, lambda smaller: failure(smaller, runtime) is not None) if shrink else case
+    return (
+        f"case {number} of seed {seed} fails on {runtime}: {wrong}\n"
+        f"made smaller: {failure(small, runtime)}\n\n{shown(small, runtime)}\n"
+    )
+
+
+def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None, patience: float) -> int:
+    """Judge the cases in a process of their own, so that a crash or a hang is told by its case's number."""
+    context = multiprocessing.get_context("fork")
+    current, outcome = context.Value("q", -1), context.Queue()
+    child = context.Process(target=_work, args=(cases, seed, runtime, minutes, patience, current, outcome))
+    child.start()
+    child.join()
+    if child.exitcode == 0:
+        code, text = outcome.get()
+        print(text)
+        return code
+    number = current.value
+    print(f"case {number} of seed {seed} ended the process (exit code {child.exitcode}) on {runtime_for(number, runtime)}")
+    print(shown(make_case(seed, number)[0], runtime_for(number, runtime)))
+    return 1
+
+
+def _work(cases, seed, runtime, minutes, patience, current, outcome) -> None:
+    started = time.monotonic()
+
+    def note(number: int) -> None:
+        current.value = number
+        faulthandler.dump_traceback_later(patience, exit=True)
+
+    try:
+        counts = run(cases, seed, runtime, started + 60 * minutes if minutes else None, note)
+        faulthandler.cancel_dump_traceback_later()
+        outcome.put((0, report(counts, seed, time.monotonic() - started)))
+    except Exception as error:
+        faulthandler.cancel_dump_traceback_later()
+        number = error.case
+        traceback.print_exc(limit=-6)
+        outcome.put((1, explain(seed, number, runtime_for(number, runtime))))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bulk", description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--runtime", default=None, help="local-1, local-2, local-3, oracle; all of the local ones unless given")
+    parser.add_argument("--replay", type=int, default=None, metavar="CASE", help="judge one case, and make it smaller if it fails")
+    parser.add_argument("--show", type=int, default=None, metavar="CASE", help="print one case as it is")
+    parser.add_argument("--minutes", type=float, default=None, help="stop after so long")
+    parser.add_argument("--patience", type=float, default=120, help="seconds after which one case counts as hanging")
+    asked = parser.parse_args(arguments)
+    if asked.show is not None:
+        print(shown(make_case(asked.seed, asked.show)[0], runtime_for(asked.show, asked.runtime)))
+        return 0
+    if asked.replay is not None:
+        text = explain(asked.seed, asked.replay, runtime_for(asked.replay, asked.runtime))
+        print(text)
+        return 0 if "passes" in text.splitlines()[0] else 1
+    cases = range(asked.first, asked.first + asked.cases)
+    return guarded(cases, asked.seed, asked.runtime, asked.minutes, asked.patience)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

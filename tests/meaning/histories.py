@@ -1,0 +1,127 @@
+"""Histories for the tests: what arrives at the inputs, in which steps, and what is promised about the rest.
+
+A step feeds some changes, in no order and with any times not yet complete, and moves every input's frontier.  A
+random history retracts what it inserted, empties keys and fills them again, repeats times, leaves times out,
+runs ahead of its frontier and counts below zero.
+
+Rule: every change is fed before the frontier of its input has passed its time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from ebbflow.runtime.oracle import Time, complete, lower_envelope
+
+Row = tuple[object, ...]
+Change = tuple[str, Row, Time, int]  # input, row of Python values, time, diff
+
+
+@dataclass(frozen=True)
+class Step:
+    changes: tuple[Change, ...]
+    frontiers: tuple[tuple[str, tuple[Time, ...]], ...]  # of every input
+    takes: bool = True  # whether the outputs are read after it
+
+
+def joined(one: tuple[Time, ...], other: tuple[Time, ...]) -> tuple[Time, ...]:
+    """The frontier of what may still appear at both."""
+    return lower_envelope([[tuple(map(max, s, t)) for s in one for t in other]])
+
+
+def random_times(random: Random, width: int) -> list[Time]:
+    """A few times to choose from: often a chain or a grid, now and then far apart."""
+    side = {1: random.randint(1, 7), 2: random.randint(1, 4), 3: random.randint(1, 2)}[width]
+    stride = random.choice([1, 1, 1, 1, 3, 10**6])
+    count = random.randint(1, {1: 8, 2: 8, 3: 6}[width])
+    return [tuple(stride * random.randint(0, side) for _ in range(width)) for _ in range(count)]
+
+
+def random_row(random: Random, domain: list, columns: int, nullable: bool) -> Row:
+    return tuple(None if nullable and random.random() < 0.15 else random.choice(domain) for _ in range(columns))
+
+
+def random_changes(random: Random, name: str, rows: list[Row], times: list[Time]) -> list[Change]:
+    """Changes of one input: insertions and what is taken back of them, in some style."""
+    style = random.choice(["coming and going", "coming and going", "growing", "flicker", "wild"])
+    changes: list[Change] = []
+    for _ in range(random.choice([0, 2, 3, 4, 6, 8, 10, 14])):
+        row, time = random.choice(rows), random.choice(times)
+        if style == "growing":
+            changes.append((name, row, time, 1))
+        elif style == "wild":
+            changes.append((name, row, time, random.choice([-2, -1, 1, 1, 2, 3])))
+        elif style == "flicker":  # the same row in, out and in again
+            changes += [(name, row, t, -1 if i % 2 else 1) for i, t in enumerate(sorted(times)[: random.randint(1, 4)])]
+        else:
+            changes.append((name, row, time, 1))
+            if random.random() < 0.6:
+                changes.append((name, row, tuple(map(max, time, random.choice(times))), -1))
+    return changes
+
+
+def random_frontiers(random: Random, names: list[str], times: list[Time], steps: int) -> list[dict[str, tuple[Time, ...]]]:
+    """How every input's frontier moves, step by step, to the end of all times."""
+    width = len(times[0])
+    together = random.random() < 0.6
+    now = {name: ((0,) * width,) for name in names}
+    moves = []
+    for _ in range(steps - 1):
+        shared = random_antichain(random, times)
+        for name in names:
+            now[name] = joined(now[name], shared if together else random_antichain(random, times))
+        moves.append(dict(now))
+    beyond = (tuple(max(t[i] for t in times) + 1 for i in range(width)),)
+    last = random.choice([(), (), beyond])
+    return [*moves, {name: joined(now[name], last) for name in names}]
+
+
+def random_antichain(random: Random, times: list[Time]) -> tuple[Time, ...]:
+    width = len(times[0])
+    picked = []
+    for _ in range(random.randint(1, 1 if width == 1 else 3)):
+        mixed = tuple(random.choice(times)[i] + random.choice([0, 0, 1]) for i in range(width))
+        picked.append(random.choice([mixed, random.choice(times)]))
+    if random.random() < 0.15:
+        return ((0,) * width,)  # stays where it is
+    return lower_envelope([picked])
+
+
+def dealt(random: Random, changes: list[Change], moves: list[dict[str, tuple[Time, ...]]], eager: float = 0.2) -> list[Step]:
+    """The changes dealt to steps: each in the last step that may still bring it, or, if eager, in an earlier one."""
+    hands: list[list[Change]] = [[] for _ in moves]
+    for change in changes:
+        name, _, time, _ = change
+        last = next((i for i, move in enumerate(moves) if complete(time, move[name])), len(moves) - 1)
+        hands[random.randint(0, last) if random.random() < eager else last].append(change)
+    for hand in hands:
+        random.shuffle(hand)
+    return [Step(tuple(hand), tuple(sorted(move.items()))) for hand, move in zip(hands, moves, strict=True)]
+
+
+def random_history(random: Random, inputs: dict[str, int], domain: list, nullable: bool, width: int) -> list[Step]:
+    """inputs: each name with its number of columns."""
+    times = random_times(random, width)
+    rows = {name: [random_row(random, domain, c, nullable) for _ in range(random.randint(1, 6))] for name, c in inputs.items()}
+    changes = [change for name in inputs for change in random_changes(random, name, rows[name], times)]
+    moves = random_frontiers(random, list(inputs), times, random.choice([1, 1, 2, 2, 3, 4, 6]))
+    steps = dealt(random, changes, moves, random.choice([0.0, 0.3, 1.0]))
+    if random.random() < 0.2:
+        steps = [replace(step, takes=random.random() < 0.5) for step in steps]
+    return steps
+
+
+def recut(random: Random, steps: list[Step], pieces: int, times: list[Time]) -> list[Step]:
+    """The same changes up to the same last frontier, cut into other steps."""
+    changes = [change for step in steps for change in step.changes]
+    end = dict(steps[-1].frontiers)
+    names = list(end)
+    moves = random_frontiers(random, names, times, pieces)
+    moves = [{name: within(move[name], end[name]) for name in names} for move in moves[:-1]] + [end]
+    return dealt(random, changes, moves)
+
+
+def within(frontier: tuple[Time, ...], end: tuple[Time, ...]) -> tuple[Time, ...]:
+    """The frontier, held back so that `end` does not have to move back."""
+    return lower_envelope([frontier, end])

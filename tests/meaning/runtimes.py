@@ -1,0 +1,135 @@
+"""The runtimes that are asked, and how to ask them.
+
+Rule: every claim about meaning is put to every runtime in `RUNTIMES`; a new runtime is one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+
+from ebbflow.columns.pool import Pool
+from ebbflow.dataflow.graph import Graph
+from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, complete, lower_envelope
+from tests.meaning.histories import Change, Step
+
+Changes = dict[tuple[tuple[int, ...], Time], int]  # (record, time) -> diff
+
+
+def local(graph: Graph, pool: Pool, workers: int):
+    return import_module("ebbflow.runtime.local").LocalRuntime(graph, workers=workers, pool=pool)
+
+
+def oracle(graph: Graph, pool: Pool):
+    return import_module("ebbflow.runtime.oracle").OracleRuntime(graph, pool=pool)
+
+
+RUNTIMES: dict[str, Callable] = {
+    "oracle": oracle,
+    "local-1": partial(local, workers=1),
+    "local-2": partial(local, workers=2),
+    "local-3": partial(local, workers=3),
+}
+
+
+class Disagreement(AssertionError):
+    """A runtime and the oracle do not say the same."""
+
+
+def encoded(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
+    """Changes of Python values as (record, time, diff) of lanes, by input."""
+    types = {node.name: node.schema.types for node in graph.nodes if type(node).__name__ == "Input"}
+    found: dict[str, list] = {name: [] for name in types}
+    for name, row, time, diff in changes:
+        found[name].append((tuple(map(values.encode, types[name], row)), time, diff))
+    return found
+
+
+def arrays(rows: list, width: int, coordinates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    lanes = np.array([record for record, _, _ in rows], np.int64).reshape(len(rows), width).T
+    times = np.array([time for _, time, _ in rows], np.int64).reshape(len(rows), coordinates)
+    return np.ascontiguousarray(lanes), times, np.array([diff for _, _, diff in rows], np.int64)
+
+
+def taken(runtime, output: str) -> Changes:
+    """What a runtime says has changed; it must say each thing once, and nothing that is nothing."""
+    lanes, times, diffs = runtime.take(output)
+    records, moments = map(tuple, np.asarray(lanes).T.tolist()), map(tuple, np.asarray(times).tolist())
+    listed = list(zip(records, moments, np.asarray(diffs).tolist(), strict=True))
+    found = {(record, time): diff for record, time, diff in listed}
+    if len(found) != len(listed) or 0 in found.values():
+        raise Disagreement(f"the changes of {output} are not consolidated: {sorted(listed, key=lambda c: c[1])}")
+    return found
+
+
+def expected(graph: Graph, steps: list[Step], pool: Pool) -> dict[str, Changes]:
+    """The oracle's changes of every output, at all times."""
+    meaning = Meaning(graph, pool)
+    history = encoded(graph, (change for step in steps for change in step.changes), meaning.values)
+    asked = Histories(meaning, history)
+    outputs = {node.name: i for i, node in enumerate(graph.nodes) if type(node).__name__ == "Output"}
+    found = {name: {(record, time): diff for record, time, diff in asked.changes(i)} for name, i in outputs.items()}
+    found["largest weight"] = max((m.largest() for m in asked.moments.values()), default=0)
+    return found
+
+
+def judge(make: Callable, graph: Graph, steps: list[Step], pool: Pool | None = None, right: dict | None = None) -> None:
+    """Replay a history on a runtime, and compare whatever it shows with the oracle, at every time and after every step."""
+    pool = pool or Pool()
+    right = right if right is not None else expected(graph, steps, pool)
+    reads = frontier_sources(graph)
+    values = Values(pool)
+    runtime = make(graph, pool)
+    try:
+        outputs = list(reads)
+        shown: dict[str, Changes] = {name: {} for name in outputs}
+        coordinates = len(graph.coordinates)
+        for number, step in enumerate(steps):
+            for name, rows in encoded(graph, step.changes, values).items():
+                if rows:
+                    runtime.feed(name, *arrays(rows, len(rows[0][0]), coordinates))
+            frontiers = dict(step.frontiers)
+            runtime.advance(frontiers)
+            for name in outputs:
+                frontier = lower_envelope(frontiers[i] for i in reads[name])
+                compare_frontier(runtime.frontier(name), frontier, name, number)
+                if step.takes or number == len(steps) - 1:
+                    for key, diff in taken(runtime, name).items():
+                        if key in shown[name]:
+                            raise Disagreement(f"step {number}: {name} says {key} twice")
+                        shown[name][key] = diff
+                    compare(shown[name], {k: d for k, d in right[name].items() if complete(k[1], frontier)}, name, number)
+    finally:
+        runtime.close()
+
+
+def frontier_sources(graph: Graph) -> dict[str, list[str]]:
+    """The inputs that each output is computed from."""
+    meaning = Meaning(graph)
+    found = {}
+    for i, node in enumerate(graph.nodes):
+        if type(node).__name__ == "Output":
+            todo, names = [i], set()
+            while todo:
+                for source in meaning.reads[todo.pop()]:
+                    given = graph.nodes[source]
+                    names.add(given.name) if type(given).__name__ == "Input" else todo.append(given.source)
+            found[node.name] = sorted(names)
+    return found
+
+
+def compare(shown: Changes, right: Changes, output: str, step: int) -> None:
+    if shown != right:
+        lines = []
+        for key in sorted(shown.keys() | right.keys(), key=lambda k: (k[1], k[0])):
+            if shown.get(key, 0) != right.get(key, 0):
+                lines.append(f"  at {key[1]}: {key[0]} is {shown.get(key, 0):+}, should be {right.get(key, 0):+}")
+        raise Disagreement(f"step {step}, output {output}:\n" + "\n".join(lines[:12]))
+
+
+def compare_frontier(shown, right: tuple[Time, ...], output: str, step: int) -> None:
+    if tuple(sorted(map(tuple, shown))) != right:
+        raise Disagreement(f"step {step}: the frontier of {output} is {shown}, should be {right}")
