@@ -1,0 +1,325 @@
+"""Tables: what a result looks like from outside.
+
+A table is a fixed set of rows in one order, kept as lanes until somebody looks, then as Arrow.  Whatever reads Arrow
+reads it without a copy; people read it as a box, a notebook as HTML, a test as a list of tuples.
+
+Rule: rows stand sorted by `_time`, then by record, text by its text and nulls first, so equal results print equally.
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
+from ebbflow.errors import MissingPackage, TypeMismatch
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from ebbflow.columns.pool import Pool
+
+Lanes = NDArray[np.int64]
+
+SHOWN_ROWS = 20
+SHOWN_CHARACTERS = 60
+NAN = object()  # equals itself, as every NaN does here
+FEW = 64  # rows below which setting up a clever sort costs more than sorting
+
+
+def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
+    """The permutation that sorts rows by these columns, the most significant first.
+
+    Columns are packed into one word as far as their ranges allow, with the row's number in its low bits, so that
+    most tables cost a single sort of plain numbers; a column too wide for that is replaced by its ranks.
+    """
+    n = len(keys[0]) if keys else 0
+    if n <= FEW:
+        return np.lexsort(keys[::-1]) if n > 1 else np.arange(n)
+    number_bits = (n - 1).bit_length()
+    room = 63 - number_bits
+    packed, width = None, 0
+    for key in keys:
+        low, high = int(key.min()), int(key.max())
+        bits = (high - low).bit_length()
+        if not bits:
+            continue
+        if width + bits > room and packed is not None:
+            packed, width = _ranks(packed), number_bits
+        if width + bits > room:
+            key, low, bits = _ranks(key), 0, number_bits
+            if width + bits > room:  # more than a billion rows
+                return np.lexsort(keys[::-1])
+        packed = key - low if packed is None else (packed << bits) | (key - low)
+        width += bits
+    if packed is None:
+        return np.arange(n)
+    numbered = (packed << number_bits) | np.arange(n)
+    numbered.sort()
+    return numbered & ((1 << number_bits) - 1)
+
+
+def _ranks(key: Lanes) -> Lanes:
+    """Each value's place among the distinct values."""
+    order = np.argsort(key)
+    ordered = key[order]
+    ranks = np.empty(len(key), np.int64)
+    ranks[order] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
+    return ranks
+
+
+def sort_keys(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[Lanes]:
+    """Columns of numbers that order rows as the values do: lanes, but text by its text."""
+    return [_text_ranks(lane, pool) if type_.is_text else lane for lane, type_ in zip(lanes, schema.types, strict=True)]
+
+
+def _text_ranks(ids: Lanes, pool: Pool | None) -> Lanes:
+    import pyarrow
+
+    assert pool is not None, "text needs the pool that holds it"
+    if len(ids) < 2:
+        return ids
+    numbered = pyarrow.array(ids).dictionary_encode()
+    distinct = numbered.dictionary.to_numpy()
+    texts = pool.decode(distinct, binary=True).to_pylist()
+    ranks = np.empty(len(distinct), np.int64)
+    ranks[sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or b""))] = np.arange(len(texts))
+    return ranks[numbered.indices.to_numpy()]
+
+
+def plain(value: object) -> str:
+    """A value as text that cannot move the cursor, change colours or reorder what stands beside it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(plain, value)) + ")"
+    if isinstance(value, (bytes, float)):
+        return repr(value)
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+
+
+def shown(value: object) -> str:
+    """A value as rich markup that shows as it is written.
+
+    >>> shown("[red]\\x1b[31m")
+    '\\\\[red]\\\\x1b\\\\[31m'
+    """
+    from rich.markup import escape
+
+    return escape(plain(value))
+
+
+class Table:
+    """Rows of a result: the columns, then `_time` and `_diff` of a change, or `_count` of a snapshot.
+
+    Made by a session; it never changes.
+    """
+
+    __slots__ = ("_arrow", "_lanes", "_pool", "_sorted", "_times", "_weights", "coordinates", "record")
+
+    def __init__(
+        self,
+        record: Schema,
+        lanes: Lanes,
+        times: NDArray[np.int64] | None,
+        weights: NDArray[np.int64],
+        coordinates: tuple[str, ...] = ("time",),
+        pool: Pool | None = None,
+    ):
+        """`times`: int64[rows, coordinates] and `weights` are diffs; or None, and they are counts."""
+        self.record, self.coordinates = record, coordinates
+        self._lanes, self._times, self._weights, self._pool = lanes, times, weights, pool
+        self._sorted = len(weights) < 2
+        self._arrow: pyarrow.Table | None = None
+
+    # ---- what it is ------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
+
+    @property
+    def schema(self) -> Schema:
+        if self._times is None:
+            ours: tuple[Field, ...] = (Field("_count", LONG),)
+        else:
+            several = "struct<" + ",".join(f"{name}:long" for name in self.coordinates) + ">"
+            ours = (Field("_time", LONG if len(self.coordinates) == 1 else Type(several)), Field("_diff", LONG))
+        return Schema(self.record.fields + ours)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal columns and rows; a list or tuple of rows is compared by its rows alone."""
+        if isinstance(other, Table):
+            mine, theirs = self.rows(), other.rows()
+            return self.schema == other.schema and _comparable(mine) == _comparable(theirs)
+        if isinstance(other, (list, tuple)):
+            return _comparable(self.rows()) == _comparable(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- the rows, in order ----------------------------------------------------------------
+
+    def _put_in_order(self) -> None:
+        if self._sorted:
+            return
+        keys = sort_keys(self._lanes, self.record, self._pool)
+        if self._times is not None:
+            keys = [*self._times.T, *keys]
+        order = sorted_order(keys) if keys else np.arange(len(self))
+        self._lanes, self._weights = self._lanes[:, order], self._weights[order]
+        if self._times is not None:
+            self._times = self._times[order]
+        self._sorted = True
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples; `_time` is a number, or a tuple where time has several coordinates."""
+        return self._first(len(self))
+
+    def _first(self, n: int) -> list[tuple[Any, ...]]:
+        self._put_in_order()
+        columns = _values(self._lanes[:, :n], self.record, self._pool)
+        if self._times is not None:
+            times = self._times[:n].tolist()
+            columns.append([time[0] for time in times] if len(self.coordinates) == 1 else list(map(tuple, times)))
+        columns.append(self._weights[:n].tolist())
+        return list(zip(*columns, strict=True))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as an Arrow table; several coordinates make `_time` a struct of their names."""
+        if self._arrow is None:
+            import pyarrow
+
+            self._put_in_order()
+            arrow = _decoded(self._lanes, self.record, self._pool)
+            if self._times is not None:
+                columns = [pyarrow.array(np.ascontiguousarray(column)) for column in self._times.T]
+                time = columns[0]
+                if len(columns) > 1:
+                    time = pyarrow.StructArray.from_arrays(columns, names=list(self.coordinates))
+                arrow = arrow.append_column("_time", time)
+            weight = "_count" if self._times is None else "_diff"
+            self._arrow = arrow.append_column(weight, pyarrow.array(self._weights))
+        return self._arrow
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingPackage("to_pandas needs pandas, which is not installed.", hint="pip install pandas") from None
+        return self.to_arrow().to_pandas()
+
+    toPandas = to_pandas
+
+    def to_polars(self) -> polars.DataFrame:
+        try:
+            import polars
+        except ImportError:
+            raise MissingPackage("to_polars needs polars, which is not installed.", hint="pip install polars") from None
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    # ---- the rows, to look at --------------------------------------------------------------
+
+    def show(self, n: int = SHOWN_ROWS) -> None:
+        """Print the first n rows."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise TypeMismatch(f"show takes a number of rows, not {plain(n)}.", hint="Write .show(20).")
+        print(self._box(n))
+
+    def __repr__(self) -> str:
+        return self._box(SHOWN_ROWS)
+
+    def _box(self, n: int) -> str:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as Box
+
+        screen = Console(file=sys.stdout)
+        in_colour = screen.is_terminal and screen.color_system is not None and not screen.no_color
+        drawn = Box(box=box.SQUARE, header_style="bold")
+        numeric = [type_.is_number for type_ in self.schema.types]
+        for name, is_number in zip(self.columns, numeric, strict=True):
+            drawn.add_column(shown(name), justify="right" if is_number else "left", no_wrap=True)
+        for row in self._first(n):
+            cells = [f"[dim]{shown(value)}[/]" if value is None else shown(value) for value in row]
+            if self._times is not None:
+                cells[-1] = f"[{'green' if row[-1] > 0 else 'red'}]{row[-1]:+d}[/]"
+            drawn.add_row(*cells)
+        console = Console(
+            width=screen.width if screen.is_terminal else 10_000,
+            color_system="standard" if in_colour else None,
+            force_terminal=in_colour,
+            emoji=False,
+            highlight=False,
+        )
+        with console.capture() as captured:
+            console.print(drawn)
+        text = captured.get().rstrip("\n")
+        return f"{text}\n{_rest(len(self), n)}" if len(self) > n else text
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(plain(name))}</th>" for name in self.columns)
+        body = []
+        for row in self._first(SHOWN_ROWS):
+            cells = [f"<td>{html.escape(plain(value))}</td>" for value in row]
+            if self._times is not None:
+                colour = "#18794e" if row[-1] > 0 else "#cd2b31"
+                cells[-1] = f'<td style="color:{colour}">{row[-1]:+d}</td>'
+            body.append(f"<tr>{''.join(cells)}</tr>")
+        rest = f"<p>{_rest(len(self), SHOWN_ROWS)}</p>" if len(self) > SHOWN_ROWS else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{rest}"
+
+
+def _rest(total: int, n: int) -> str:
+    return f"... {total - n:,} more row{'s' if total - n > 1 else ''}"
+
+
+def _decoded(lanes: Lanes, schema: Schema, pool: Pool | None) -> pyarrow.Table:
+    from ebbflow.columns.lanes import decode  # loads pyarrow and the kernels: only when somebody looks
+
+    return decode(np.ascontiguousarray(lanes), schema, pool)
+
+
+def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
+    """The columns as Python values; whole numbers need no Arrow between."""
+    columns: list[list[Any]] = []
+    for i, field in enumerate(schema):
+        if field.type.is_integer:
+            column = lanes[i].tolist()
+            columns.append([None if value == NULL else value for value in column] if NULL in column else column)
+        else:
+            columns.append(_decoded(lanes[i : i + 1], Schema((field,)), pool).column(0).to_pylist())
+    return columns
+
+
+def _comparable(rows: Sequence[Any]) -> list[Any]:
+    """Rows that compare by value: every NaN equals every other."""
+    return [
+        tuple(NAN if isinstance(value, float) and value != value else value for value in row)
+        if isinstance(row, (list, tuple))
+        else row
+        for row in rows
+    ]

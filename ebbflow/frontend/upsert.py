@@ -1,0 +1,220 @@
+"""Rows replaced by key: edits that say what a row shall be, turned into changes.
+
+An edit gives the row of a key from its time on, or takes it away; the latest edit at or before a time counts, and of
+two at one time the later one given.  An edit may arrive before another with an earlier time, so edits wait until
+their time is complete, and only then become the changes that lead from row to row.
+
+Rule: a key has at most one row at every time, and nothing here changes until the step that used it has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbflow.frontend.table import sorted_order
+
+Array = NDArray[np.int64]
+Row = tuple[int, ...]
+
+SMALL = 32  # edits that are followed one by one rather than as arrays, whatever the number of rows
+SPREAD = 32  # ... or this fraction of the rows that an array would have to rebuild
+FOLD = 1024  # rows that differ from the sorted ones, before they are sorted in
+STRIDE = 0x5851_F42D_4C95_7F2D
+
+
+def place(key: Array) -> Array:
+    """The word by which keys are sorted.  Unequal keys may share one; one lane is its own."""
+    word = key[0]
+    for lane in key[1:]:
+        word = word * STRIDE + lane
+    return word
+
+
+def place_of(key: Row) -> int:
+    """`place` of a single key."""
+    word = key[0]
+    for lane in key[1:]:
+        word = (word * STRIDE + lane + 2**63) % 2**64 - 2**63
+    return word
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Edits in the order given.  kinds: positive for a row that shall be there, negative for a key that shall not."""
+
+    lanes: Array  # int64[lanes, n]
+    times: Array  # int64[n]
+    kinds: Array  # int64[n]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Edits:
+        return Edits(self.lanes[:, chosen], self.times[chosen], self.kinds[chosen])
+
+    @staticmethod
+    def joined(parts: Iterable[Edits]) -> Edits:
+        parts = list(parts)
+        if len(parts) == 1:
+            return parts[0]
+        return Edits(
+            np.concatenate([part.lanes for part in parts], axis=1),
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.kinds for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The row of every key: sorted ones, and what has changed since they were sorted (None: the key is gone)."""
+
+    lanes: Array
+    places: Array
+    since: dict[Row, Row | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step's edits come to: the changes, and what to keep if the step succeeds."""
+
+    lanes: Array
+    times: Array
+    diffs: Array
+    rows: Rows | dict[Row, Row | None]  # or only those that changed
+    waiting: Edits
+
+
+class Keyed:
+    """The rows of one keyed input, up to its frontier, and the edits that wait beyond it."""
+
+    def __init__(self, lanes: int, key: tuple[int, ...]):
+        """`key`: which lanes are the key."""
+        self._key = list(key)
+        self._rows = Rows(np.empty((lanes, 0), np.int64), np.empty(0, np.int64))
+        self._waiting = Edits(np.empty((lanes, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def resolve(self, edits: Edits, frontier: int | None) -> Outcome:
+        """The changes that these and the waiting edits make before `frontier` (None: to the end of time)."""
+        if len(self._waiting):
+            edits = Edits.joined([self._waiting, edits])
+        waiting = edits.where(np.zeros(len(edits), np.bool_))
+        if frontier is not None and len(edits) and int(edits.times.max()) >= frontier:
+            due = edits.times < frontier
+            edits, waiting = edits.where(due), edits.where(~due)
+        if len(edits) <= SMALL or len(edits) * SPREAD < len(self._rows.places):
+            return self._one_by_one(edits, waiting)
+        return self._as_arrays(edits, waiting)
+
+    def settle(self, outcome: Outcome) -> None:
+        """The step succeeded: its outcome is what stands."""
+        self._waiting = outcome.waiting
+        if isinstance(outcome.rows, Rows):
+            self._rows = outcome.rows
+            return
+        self._rows.since.update(outcome.rows)
+        if len(self._rows.since) > FOLD + len(self._rows.places) // 4:
+            self._rows = self._sorted_in(self._rows)
+
+    # ---- few edits: one at a time -----------------------------------------------------------
+
+    def _row_of(self, key: Row) -> Row | None:
+        rows = self._rows
+        if key in rows.since:
+            return rows.since[key]
+        word = place_of(key)
+        at = int(np.searchsorted(rows.places, word))
+        while at < len(rows.places) and rows.places[at] == word:
+            row: Row = tuple(rows.lanes[:, at].tolist())
+            if self._key_of(row) == key:
+                return row
+            at += 1
+        return None
+
+    def _key_of(self, row: Row) -> Row:
+        return tuple([row[i] for i in self._key])
+
+    def _one_by_one(self, edits: Edits, waiting: Edits) -> Outcome:
+        given = list(zip(edits.times.tolist(), edits.lanes.T.tolist(), edits.kinds.tolist(), strict=True))
+        last: dict[tuple[int, Row], Row | None] = {}
+        for time, row, kind in given:
+            last[time, self._key_of(row)] = tuple(row) if kind > 0 else None
+        now: dict[Row, Row | None] = {}
+        found: list[tuple[Row, int, int]] = []
+        for time, key in sorted(last, key=lambda edit: edit[0]):
+            before, after = now[key] if key in now else self._row_of(key), last[time, key]
+            now[key] = after
+            if before != after:
+                if before is not None:
+                    found.append((before, time, -1))
+                if after is not None:
+                    found.append((after, time, 1))
+        lanes = np.array([row for row, _, _ in found], np.int64).reshape(len(found), len(edits.lanes)).T
+        times, diffs = (np.array([change[i] for change in found], np.int64) for i in (1, 2))
+        return Outcome(np.ascontiguousarray(lanes), times, diffs, now, waiting)
+
+    # ---- many edits: as arrays ---------------------------------------------------------------
+
+    def _sorted_in(self, rows: Rows) -> Rows:
+        """The same rows, all of them sorted."""
+        if not rows.since:
+            return rows
+        keys = np.array(list(rows.since), np.int64).reshape(len(rows.since), len(self._key)).T
+        new = np.array([row for row in rows.since.values() if row is not None], np.int64)
+        return self._replaced(rows, self._find(rows, keys), new.reshape(-1, len(rows.lanes)).T)
+
+    def _find(self, rows: Rows, keys: Array) -> Array:
+        """Where each key stands among the sorted rows, or -1."""
+        words = place(keys)
+        at = np.searchsorted(rows.places, words)
+        found = np.full(len(words), -1, np.int64)
+        open_ = np.arange(len(words))
+        while len(open_):  # more than once only for keys that share a word
+            open_ = open_[at[open_] < len(rows.places)]
+            open_ = open_[rows.places[at[open_]] == words[open_]]
+            same = (rows.lanes[self._key][:, at[open_]] == keys[:, open_]).all(axis=0)
+            found[open_[same]] = at[open_[same]]
+            open_ = open_[~same]
+            at[open_] += 1
+        return found
+
+    def _replaced(self, rows: Rows, gone: Array, new: Array) -> Rows:
+        """The sorted rows without those at `gone` (-1: none), and with the new ones."""
+        kept = np.ones(len(rows.places), np.bool_)
+        kept[gone[gone >= 0]] = False
+        lanes = np.concatenate([rows.lanes[:, kept], new], axis=1)
+        places = place(lanes[self._key])
+        order = np.argsort(places, kind="stable")
+        return Rows(np.ascontiguousarray(lanes[:, order]), places[order])
+
+    def _as_arrays(self, edits: Edits, waiting: Edits) -> Outcome:
+        rows = self._sorted_in(self._rows)
+        order = sorted_order([*edits.lanes[self._key], edits.times])  # stable: at one time, in the order given
+        lanes, times, kinds = edits.lanes[:, order], edits.times[order], edits.kinds[order]
+        other_key = (lanes[self._key][:, 1:] != lanes[self._key][:, :-1]).any(axis=0)
+        last = np.append(other_key | (times[1:] != times[:-1]), True)
+        lanes, times, kinds = lanes[:, last], times[last], kinds[last]
+
+        first = np.insert((lanes[self._key][:, 1:] != lanes[self._key][:, :-1]).any(axis=0), 0, True)
+        at = self._find(rows, lanes[self._key][:, first])
+        before = np.empty_like(lanes)
+        before[:, 1:] = lanes[:, :-1]
+        there_before = np.empty(len(times), np.bool_)
+        there_before[1:] = kinds[:-1] > 0
+        before[:, first] = rows.lanes[:, at] if len(rows.places) else 0  # where at is -1: not there, not looked at
+        there_before[first] = at >= 0
+        there = kinds > 0
+
+        same = there & there_before & (lanes == before).all(axis=0)
+        removed, added = there_before & ~same, there & ~same
+        final = np.append(first[1:], True)
+        return Outcome(
+            np.ascontiguousarray(np.concatenate([before[:, removed], lanes[:, added]], axis=1)),
+            np.concatenate([times[removed], times[added]]),
+            np.repeat(np.array([-1, 1], np.int64), [removed.sum(), added.sum()]),
+            self._replaced(rows, at, lanes[:, final & there]),
+            waiting,
+        )
