@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
+from hypothesis import strategies as st
+
 from ebbflow.runtime.oracle import Time, complete, lower_envelope
 
 Row = tuple[object, ...]
@@ -125,3 +127,45 @@ def recut(random: Random, steps: list[Step], pieces: int, times: list[Time]) -> 
 def within(frontier: tuple[Time, ...], end: tuple[Time, ...]) -> tuple[Time, ...]:
     """The frontier, held back so that `end` does not have to move back."""
     return lower_envelope([frontier, end])
+
+
+def singletons(changes: list[Change], names: list[str], end: dict[str, tuple[Time, ...]]) -> list[Step]:
+    """Each change in a step of its own, earlier times first, every frontier as far on as what remains allows."""
+    ordered = sorted(changes, key=lambda change: change[2])
+    steps = []
+    for i, change in enumerate(ordered):
+        rest = {name: [c[2] for c in ordered[i + 1 :] if c[0] == name] for name in names}
+        steps.append(Step((change,), tuple((name, within(lower_envelope([rest[name]]), end[name])) for name in sorted(names))))
+    return [*steps, Step((), tuple(sorted(end.items())))]
+
+
+def at_once(changes: list[Change], end: dict[str, tuple[Time, ...]]) -> list[Step]:
+    return [Step(tuple(changes), tuple(sorted(end.items())))]
+
+
+# ---- for Hypothesis, which makes a failing history smaller by itself ------------------------
+
+
+@st.composite
+def histories(draw: st.DrawFn, inputs: dict[str, list[list]], width: int, side: int = 3) -> list[Step]:
+    """inputs: each name with the values its columns may hold."""
+    times = st.tuples(*[st.integers(0, side)] * width)
+    diffs = st.sampled_from([1, 1, 1, -1, -1, 2, -2])
+    change = st.one_of(
+        *(st.tuples(st.just(name), st.tuples(*map(st.sampled_from, columns)), times, diffs) for name, columns in inputs.items())
+    )
+    changes = draw(st.lists(change, max_size=12))
+    antichains = st.lists(times, min_size=1, max_size=1 if width == 1 else 3).map(lambda t: lower_envelope([t]))
+    now = {name: ((0,) * width,) for name in inputs}
+    moves = []
+    for _ in range(draw(st.integers(0, 3))):
+        shared = draw(antichains)
+        apart = draw(st.booleans())
+        now = {name: joined(now[name], draw(antichains) if apart else shared) for name in inputs}
+        moves.append(now)
+    moves.append(dict.fromkeys(inputs, ()))
+    hands: list[list[Change]] = [[] for _ in moves]
+    for name, row, time, diff in changes:
+        last = next(i for i, move in enumerate(moves) if complete(time, move[name]))
+        hands[draw(st.integers(0, last)) if draw(st.booleans()) else last].append((name, row, time, diff))
+    return [Step(tuple(hand), tuple(sorted(move.items()))) for hand, move in zip(hands, moves, strict=True)]

@@ -1,0 +1,100 @@
+"""Joins: every pair of rows with equal keys, as often as the product of their counts."""
+
+from ebbflow.columns.schema import DOUBLE, LONG, STRING
+from tests.meaning.claims import claim
+from tests.meaning.programs import ONE, call, lit, schema
+
+
+@claim(widths=(1, 2, 3), examples=25)
+def test_join_is_what_joining_at_each_time_would_give(s, x, y):
+    return s.join(x, y, {"b": "a"}, a="left.a", b="right.b")
+
+
+@claim(widths=(1, 2, 3))
+def test_a_self_join_meets_each_pair_once(s, x, y):
+    return s.join(x, x, {"b": "a"}, a="left.a", b="right.b")
+
+
+@claim()
+def test_a_self_join_on_the_same_key_shares_one_arrangement(s, x, y):
+    return s.join(x, x, {"a": "a"}, a="left.b", b="right.b")
+
+
+@claim()
+def test_join_on_two_columns(s, x, y):
+    return s.join(x, y, {"a": "b", "b": "a"}, a="left.a", b="left.b")
+
+
+@claim()
+def test_a_cross_join_has_an_empty_key(s, x, y):
+    return s.join(x, y, {}, a="left.a", b="right.b")
+
+
+@claim(nulls=True)
+def test_null_keys_match_nothing(s, x, y):
+    return s.join(x, y, {"a": "a", "b": "b"}, a="left.a", b="right.b")
+
+
+@claim(nulls=True)
+def test_nulls_beside_the_key_are_kept(s, x, y):
+    return s.join(x, y, {"a": "a"}, a="left.b", b="right.b")
+
+
+@claim(schemas={"x": schema(a=STRING, b=LONG), "y": schema(a=STRING, b=DOUBLE)}, nulls=True)
+def test_text_keys_match_by_text(s, x, y):
+    return s.join(x, y, {"a": "a"}, a="left.a", b="left.b", c="right.b")
+
+
+@claim(schemas={"x": schema(a=DOUBLE), "y": schema(a=DOUBLE)}, nulls=True)
+def test_float_keys_match_nan_with_nan_and_zero_with_minus_zero(s, x, y):
+    return s.join(x, y, {"a": "a"}, a="left.a", b="right.a")
+
+
+@claim(examples=25)
+def test_join_of_joins(s, x, y):
+    twice = s.join(x, y, {"b": "a"}, a="left.a", b="right.b")
+    return s.join(twice, x, {"b": "a"}, a="left.a", b="right.b")
+
+
+@claim(examples=25)
+def test_semijoin_keeps_rows_with_a_partner_in_their_own_number(s, x, y):
+    return s.semijoin(x, y, {"b": "a"})
+
+
+@claim(examples=25)
+def test_antijoin_keeps_rows_without_a_partner(s, x, y):
+    return s.antijoin(x, y, {"b": "a"})
+
+
+@claim(nulls=True)
+def test_antijoin_keeps_rows_whose_key_is_null(s, x, y):
+    return s.antijoin(x, y, {"a": "a"})
+
+
+@claim(examples=15, nulls=True)
+def test_left_join_fills_with_nulls(s, x, y):
+    return s.outer(x, y, {"a": "a"}, "left")
+
+
+@claim(nulls=True)
+def test_right_join_fills_with_nulls(s, x, y):
+    return s.outer(x, y, {"a": "b"}, "right")
+
+
+@claim(examples=15, nulls=True)
+def test_full_join_fills_both_sides(s, x, y):
+    return s.outer(x, y, {"b": "a"}, "full")
+
+
+@claim(schemas={"x": ONE, "y": ONE}, widths=(1, 2, 3), examples=25)
+def test_a_full_self_join_has_no_unmatched_row(s, x, y):
+    return s.outer(x, x, {"a": "a"}, "full")
+
+
+@claim(examples=25)
+def test_counts_of_different_parity_never_meet(s, x, y):
+    counts = s.aggregate(s.map(x, a="a"), ("a",), b=("count_rows", None))
+    parity = call("mod", s.col(counts, "b"), lit(2))
+    odd = s.filter(counts, call("ne", parity, lit(0)))
+    even = s.filter(counts, call("eq", parity, lit(0)))
+    return s.join(odd, even, {"a": "a"}, a="left.a", b="left.b", c="right.b")
