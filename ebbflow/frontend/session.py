@@ -411,7 +411,7 @@ class Session:
 
     def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
         given = self._given(verb, name)
-        if type(rows) is list and len(rows) <= FEW and type(diff) is int and (time is None or type(time) is int):
+        if type(rows) is list and len(rows) <= FEW and type(diff) is int and _is_one_time(time):
             moment = self._one_time(verb, given, time)
             if given.keyed is None or diff == 1 or (diff == -1 and verb == "delete"):
                 if given.add_few(rows, moment, diff, self._text_id):
@@ -633,7 +633,7 @@ class Session:
                 if given.keyed is not None:
                     edits = [Edits(block.lanes, block.times[:, 0], block.diffs) for block in blocks]
                     until = frontiers[name][0][0] if frontiers[name] else None
-                    outcome = outcomes[name] = given.keyed.resolve(Edits.joined(edits), until)
+                    outcome = outcomes[name] = given.keyed.resolve(edits, until)
                     blocks = [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)]
                 for block in blocks:
                     if len(block.diffs):
@@ -952,6 +952,10 @@ def _edits_by_key(verb: str, given: Given, schema: Schema, lanes: Array, diffs: 
     whole_rows = np.full((len(given.schema), lanes.shape[1]), NULL, np.int64)
     whole_rows[list(given.key)] = lanes[key]
     return whole_rows
+
+
+def _is_one_time(time: object) -> bool:
+    return time is None or type(time) is int or (type(time) is tuple and all(type(part) is int for part in time))
 
 
 def _names_in(part: Any) -> set[str]:

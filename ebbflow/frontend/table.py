@@ -87,7 +87,7 @@ def _text_ranks(ids: Lanes, pool: Pool | None) -> Lanes:
     if len(ids) < 2:
         return ids
     numbered = pyarrow.array(ids).dictionary_encode()
-    distinct = numbered.dictionary.to_numpy()
+    distinct = numbered.dictionary.to_numpy().copy()  # Arrow's is read-only, which kernels are not compiled for
     texts = pool.decode(distinct, binary=True).to_pylist()
     ranks = np.empty(len(distinct), np.int64)
     ranks[sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or b""))] = np.arange(len(texts))

@@ -9,7 +9,7 @@ Rule: a key has at most one row at every time, and nothing here changes until th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,8 +57,8 @@ class Edits:
         return Edits(self.lanes[:, chosen], self.times[chosen], self.kinds[chosen])
 
     @staticmethod
-    def joined(parts: Iterable[Edits]) -> Edits:
-        parts = list(parts)
+    def joined(parts: Sequence[Edits]) -> Edits:
+        parts = [part for part in parts if len(part)] or list(parts[:1])
         if len(parts) == 1:
             return parts[0]
         return Edits(
@@ -97,10 +97,9 @@ class Keyed:
         self._rows = Rows(np.empty((lanes, 0), np.int64), np.empty(0, np.int64))
         self._waiting = Edits(np.empty((lanes, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
-    def resolve(self, edits: Edits, frontier: int | None) -> Outcome:
+    def resolve(self, given: Sequence[Edits], frontier: int | None) -> Outcome:
         """The changes that these and the waiting edits make before `frontier` (None: to the end of time)."""
-        if len(self._waiting):
-            edits = Edits.joined([self._waiting, edits])
+        edits = Edits.joined([self._waiting, *given])
         waiting = edits.where(np.zeros(len(edits), np.bool_))
         if frontier is not None and len(edits) and int(edits.times.max()) >= frontier:
             due = edits.times < frontier
@@ -187,7 +186,7 @@ class Keyed:
         kept[gone[gone >= 0]] = False
         lanes = np.concatenate([rows.lanes[:, kept], new], axis=1)
         places = place(lanes[self._key])
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(places)
         return Rows(np.ascontiguousarray(lanes[:, order]), places[order])
 
     def _as_arrays(self, edits: Edits, waiting: Edits) -> Outcome:

@@ -40,8 +40,8 @@ def replay(steps):
         rows = [(a, b, v, t + frontier, kind) for a, b, v, t, kind in rows]
         history += rows
         frontier += ahead
-        outcome = keyed.resolve(edits_of(rows), frontier)
-        keyed.resolve(edits_of([(0, 0, 9, frontier - 1, 1)]), frontier)  # a step that failed leaves no trace
+        outcome = keyed.resolve([edits_of(rows)], frontier)
+        keyed.resolve([edits_of([(0, 0, 9, frontier - 1, 1)])], frontier)  # a step that failed leaves no trace
         keyed.settle(outcome)
         new = list(zip(map(tuple, outcome.lanes.T.tolist()), outcome.times.tolist(), outcome.diffs.tolist()))
         assert all(frontier - ahead <= t < frontier for _, t, _ in new)
@@ -85,7 +85,7 @@ def test_a_key_has_one_place_however_it_is_computed(keys):
 
 def test_an_equal_row_is_no_change():
     keyed = Keyed(2, (0,))
-    first = keyed.resolve(Edits(np.array([[1], [5]]), np.array([0]), np.array([1])), 1)
+    first = keyed.resolve([Edits(np.array([[1], [5]]), np.array([0]), np.array([1]))], 1)
     keyed.settle(first)
-    again = keyed.resolve(Edits(np.array([[1], [5]]), np.array([1]), np.array([1])), 2)
+    again = keyed.resolve([Edits(np.array([[1], [5]]), np.array([1]), np.array([1]))], 2)
     assert len(first.diffs) == 1 and len(again.diffs) == 0

@@ -1,0 +1,551 @@
+"""Sessions against the oracle: rows in, results out, and the frontiers between."""
+
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.graph import Graph
+from ebbflow.frontend import session as session_module
+from ebbflow.frontend.session import Session, compute, corners
+from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.times.frontier import before
+
+PAIR = Schema((Field("src", LONG), Field("dst", LONG)))
+NAMED = Schema((Field("id", LONG), Field("name", STRING), Field("score", DOUBLE)))
+
+
+class Flow(SimpleNamespace):
+    """A graph built node by node, as the frontend would."""
+
+    def __init__(self, coordinates=("time",)):
+        super().__init__(graph=Graph(coordinates))
+
+    def add(self, node, schema):
+        graph = self.graph
+        graph.nodes.append(node)
+        graph.schemas.append(schema)
+        graph.scopes.append(())
+        graph.places.append(None)
+        return len(graph.nodes) - 1
+
+    def input(self, name, schema=PAIR, key=()):
+        return self.add(n.Input(name, schema, key), schema)
+
+    def output(self, name, source, changes=True):
+        return self.add(n.Output(name, source, changes), self.graph.schemas[source])
+
+
+def echo(schema=PAIR, coordinates=("time",), changes=True, key=()):
+    """edges -> copy"""
+    flow = Flow(coordinates)
+    flow.output("copy", flow.input("edges", schema, key), changes)
+    return flow
+
+
+def both():
+    """edges + roots -> copy, edges -> left"""
+    flow = Flow()
+    edges, roots = flow.input("edges"), flow.input("roots")
+    flow.output("copy", flow.add(n.Concat((edges, roots)), PAIR))
+    flow.output("left", edges)
+    return flow
+
+
+def run(flow, **options):
+    return Session(flow, runtime=OracleRuntime, **options)
+
+
+# ---- rows in, changes out
+
+
+def test_changes_carry_their_own_times_and_are_given_once():
+    with run(echo()) as live:
+        live.insert("edges", [(1, 2), (2, 3)], time=0)
+        live.delete("edges", [(2, 3)], time=7)
+        live.advance_to(7)
+        assert live.changes("copy") == [(1, 2, 0, 1), (2, 3, 0, 1)]
+        live.advance_to(8)
+        assert live.changes("copy") == [(2, 3, 7, -1)]
+        assert live.changes("copy") == []
+        assert live.frontier("copy") == [(8,)]
+
+
+ROWS = [(1, 2), (3, 4), (5, 6)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS,
+        tuple(ROWS),
+        iter(ROWS),
+        [list(row) for row in ROWS],
+        [{"dst": d, "src": s} for s, d in ROWS],
+        {"src": [1, 3, 5], "dst": np.array([2, 4, 6])},
+        {"dst": pa.array([2, 4, 6]), "src": range(1, 6, 2)},
+        np.array(ROWS),
+        np.array(ROWS, [("src", "i8"), ("dst", "i4")]),
+        pa.table({"dst": [2, 4, 6], "src": [1, 3, 5]}),
+        pa.record_batch({"src": [1, 3, 5], "dst": [2, 4, 6]}),
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_rows_may_come_in_any_form(rows):
+    with run(echo()) as live:
+        live.insert("edges", rows, time=3)
+        live.advance_to(4)
+        assert live.changes("copy") == [(s, d, 3, 1) for s, d in ROWS]
+
+
+def test_a_few_rows_mean_the_same_as_many():
+    """The short way for a few tuples against the way through Arrow."""
+    rows = [(1, "ebb", 0.5), (2, None, -0.0), (None, "", float("inf")), (-5, "flöw", float("nan")), (7, "x", None)]
+    for cut in (1, 5):
+        with run(echo(NAMED)) as live:
+            for i in range(0, 5, cut):
+                live.insert("edges", rows[i : i + cut])
+            live.delete("edges", pa.table(dict(zip(NAMED.names, zip(*rows)))))
+            assert live.commit()["copy"] == []
+
+
+def test_apply_takes_times_and_diffs_by_name_by_array_and_as_numbers():
+    table = pa.table({"src": [1, 2, 3], "dst": [4, 5, 6], "ts": [2, 0, 1], "d": [1, -2, 0]})
+    data = table.select(["src", "dst"])
+    expected = [(2, 5, 0, -2), (1, 4, 2, 1)]
+    for time, diff, rows in [
+        ("ts", "d", table),
+        ("ts", [1, -2, 0], table.select(["src", "dst", "ts"])),
+        (np.array([2, 0, 1], np.int32), np.array([1, -2, 0]), data),
+        (pa.array([2, 0, 1]), "d", table.select(["src", "dst", "d"])),
+    ]:
+        with run(echo()) as live:
+            live.apply("edges", rows, time=time, diff=diff)
+            live.advance_to(3)
+            assert live.changes("copy") == expected
+    with run(echo()) as live:
+        live.apply("edges", data, time=1, diff=5)
+        live.apply("edges", data)
+        live.advance_to(2)
+        assert live.changes("copy") == [(s, d, t, w) for t, w in [(0, 1), (1, 5)] for s, d in [(1, 4), (2, 5), (3, 6)]]
+
+
+def test_a_column_may_be_data_and_time_at_once():
+    with run(echo()) as live:
+        live.apply("edges", {"src": [1, 2], "dst": [7, 8]}, time="dst")
+        live.advance_to(9)
+        assert live.changes("copy") == [(1, 7, 7, 1), (2, 8, 8, 1)]
+
+
+def test_results_of_one_session_are_input_of_another():
+    for coordinates, time in [(("time",), 1), (("valid", "system"), (1, 2))]:
+        with run(echo(coordinates=coordinates)) as first, run(echo(coordinates=coordinates)) as second:
+            first.insert("edges", ROWS, time=time)
+            first.close()
+            changes = first.changes("copy")
+            second.apply("edges", changes, time="_time", diff="_diff")
+            second.close()
+            assert second.changes("copy") == changes
+
+
+def test_rows_at_later_times_wait():
+    with run(echo()) as live:
+        live.insert("edges", [(1, 1)], time=20)
+        live.insert("edges", [(2, 2)], time=3)
+        live.advance_to(8)
+        assert live.changes("copy") == [(2, 2, 3, 1)]
+        live.discard()  # what a step has taken in is not dropped
+        live.advance_to(21)
+        assert live.changes("copy") == [(1, 1, 20, 1)]
+
+
+def test_inputs_advance_apart_and_outputs_wait_for_those_they_read():
+    with run(both()) as live:
+        live.insert("edges", [(1, 1)], time=0)
+        live.insert("roots", [(2, 2)], time=0)
+        live.advance_to(edges=8, roots=5)
+        assert (live.frontier("copy"), live.frontier("left")) == ([(5,)], [(8,)])
+        assert (live.frontier("edges"), live.frontier("roots")) == ([(8,)], [(5,)])
+        live.insert("edges", [(3, 3)])  # the open time of each input
+        live.insert("roots", [(4, 4)])
+        live.advance_to(9)
+        assert live.changes("copy") == [(1, 1, 0, 1), (2, 2, 0, 1), (4, 4, 5, 1), (3, 3, 8, 1)]
+
+
+def test_several_coordinates_take_tuples_and_give_structs():
+    with run(echo(coordinates=("valid", "system"))) as live:
+        live.insert("edges", [(1, 2)], time=(3, 0))
+        live.apply("edges", {"src": [5, 6], "dst": [5, 6], "v": [0, 1], "s": [4, 2]}, time=("v", "s"))
+        live.apply("edges", {"src": [7, 8], "dst": [7, 8]}, time=[(0, 0), (2, 4)])
+        live.apply("edges", {"src": [9], "dst": [9], "v": [1]}, time=("v", 3))
+        live.advance_to([(3, 0), (0, 5)])
+        assert live.frontier("copy") == [(0, 5), (3, 0)]
+        changes = live.changes("copy")
+        assert changes == [(7, 7, (0, 0), 1), (5, 5, (0, 4), 1), (6, 6, (1, 2), 1), (9, 9, (1, 3), 1), (8, 8, (2, 4), 1)]
+        assert changes.to_arrow()["_time"].to_pylist()[1] == {"valid": 0, "system": 4}
+        live.advance_to((3, 5))
+        live.advance_to((4, 6))
+        assert live.changes("copy") == [(1, 2, (3, 0), 1)]
+
+
+def test_commit_closes_the_current_time_and_opens_the_next():
+    with run(both()) as live:
+        live.insert("edges", [(1, 2)])
+        assert live.commit() == {"copy": [(1, 2, 0, 1)], "left": [(1, 2, 0, 1)]}
+        live.insert("roots", [(3, 4)])
+        live.delete("edges", [(1, 2)])
+        assert live.commit() == {"copy": [(1, 2, 1, -1), (3, 4, 1, 1)], "left": [(1, 2, 1, -1)]}
+        assert live.commit() == {"copy": [], "left": []}
+        assert live.frontier("copy") == [(3,)]
+
+
+def test_commit_with_several_coordinates_moves_the_last():
+    with run(echo(coordinates=("valid", "system"))) as live:
+        live.insert("edges", [(1, 2)], time=(5, 0))
+        assert live.commit() == {"copy": [(1, 2, (5, 0), 1)]}
+        live.insert("edges", [(3, 4)])
+        assert live.commit() == {"copy": [(3, 4, (0, 1), 1)]}
+
+
+def test_closing_completes_everything_and_results_stay_readable():
+    live = run(echo())
+    live.insert("edges", ROWS, time=50)
+    live.close()
+    live.close()
+    assert live.frontier("copy") == []
+    assert live.changes("copy") == [(s, d, 50, 1) for s, d in ROWS]
+    assert live.changes("copy") == []
+    assert live.snapshot("copy") == live.snapshot("copy", at=10**6) == [(s, d, 1) for s, d in ROWS]
+
+
+def test_leaving_a_with_block_closes_and_an_error_in_it_does_no_work():
+    with run(echo()) as live:
+        live.insert("edges", [(1, 2)])
+    assert live.changes("copy") == [(1, 2, 0, 1)]
+    with pytest.raises(ZeroDivisionError), run(echo()) as live:
+        live.insert("edges", [(1, 2)])
+        live.advance_to(1)
+        live.insert("edges", [(3, 4)])
+        raise ZeroDivisionError
+    assert live.changes("copy") == [(1, 2, 0, 1)]
+
+
+def test_one_input_can_end_before_the_others():
+    with run(both()) as live:
+        live.insert("roots", [(2, 2)])
+        live.advance_to(roots=[])
+        assert live.frontier("roots") == [] and live.frontier("copy") == [(0,)]
+        live.insert("edges", [(1, 1)])
+        assert live.commit()["copy"] == [(1, 1, 0, 1), (2, 2, 0, 1)]
+        live.advance_to(7)
+        assert live.frontier("copy") == [(7,)]
+
+
+# ---- snapshots
+
+
+def test_a_snapshot_is_the_sum_of_what_precedes_it():
+    with run(echo(), history="all") as live:
+        live.insert("edges", [(1, 1), (1, 1), (2, 2)], time=1)
+        live.delete("edges", [(1, 1)], time=4)
+        live.delete("edges", [(2, 2)], time=6)
+        live.advance_to(3)
+        live.advance_to(9)
+        assert live.snapshot("copy", at=0) == []
+        assert live.snapshot("copy", at=1) == live.snapshot("copy", at=3) == [(1, 1, 2), (2, 2, 1)]
+        assert live.snapshot("copy", at=5) == [(1, 1, 1), (2, 2, 1)]
+        assert live.snapshot("copy", at=8) == live.snapshot("copy") == [(1, 1, 1)]
+        assert live.snapshot("copy").columns == ["src", "dst", "_count"]
+
+
+def test_before_anything_is_complete_a_snapshot_is_empty():
+    with run(echo()) as live:
+        live.insert("edges", ROWS)
+        assert live.snapshot("copy") == []
+        assert live.changes("copy") == []
+
+
+@pytest.mark.parametrize("coordinates", [1, 2, 3])
+@pytest.mark.parametrize("history", [None, 2, "all"])
+@pytest.mark.parametrize("log", [0, 1 << 16])
+def test_every_snapshot_that_is_kept_is_exact(coordinates, history, log, monkeypatch):
+    monkeypatch.setattr(session_module, "LOG", log)
+    for seed in range(12):
+        dice = random.Random(f"{coordinates} {history} {seed}")
+        given, width, far = [], coordinates, 7
+        with run(echo(coordinates=tuple("abc"[:width])), history=history) as live:
+            frontier = [(0,) * width]
+            for _ in range(6):
+                for _ in range(dice.randrange(6)):
+                    time = [max(c + dice.randrange(3), 0) for c in dice.choice(frontier)]
+                    row, diff = (dice.randrange(2), dice.randrange(2)), dice.choice([1, 1, -1, 2])
+                    live.apply("edges", [row], time=tuple(time), diff=diff)
+                    given.append((row, tuple(time), diff))
+                steps = [tuple(c + dice.randrange(3) for c in element) for element in frontier * dice.choice([1, 2])]
+                live.advance_to(steps)
+                frontier = live.frontier("copy")
+                if dice.random() < 0.3:
+                    live.changes("copy")
+                readable = 0
+                for time in np.ndindex(*[far] * width):
+                    if any(before(f, time) for f in frontier) or not live._outputs["copy"].is_kept(time):
+                        continue
+                    sums = {}
+                    for row, t, diff in given:
+                        if before(t, time):
+                            sums[row] = sums.get(row, 0) + diff
+                    expected = sorted((*row, count) for row, count in sums.items() if count)
+                    assert live.snapshot("copy", at=time) == expected
+                    readable += 1
+                now = live._last_time(live._outputs["copy"])
+                assert (now is None) == (frontier == [(0,) * width])
+                if now is not None:
+                    assert not any(before(f, now) for f in frontier) and live._outputs["copy"].is_kept(now)
+                    assert live.snapshot("copy") == live.snapshot("copy", at=now)
+                if history == "all":
+                    assert readable == sum(not any(before(f, t) for f in frontier) for t in np.ndindex(*[far] * width))
+
+
+def test_the_last_complete_times_are_the_corners_of_what_is_complete():
+    end = session_module.END
+    assert corners(((3,),), 1) == [(2,)]
+    assert corners((), 2) == [(end, end)]
+    assert corners(((0, 0),), 2) == []
+    assert corners(((3, 0),), 2) == [(2, end)]
+    assert corners(((0, 5), (3, 0)), 2) == [(2, 4)]
+    assert corners(((3, 5),), 2) == [(2, end), (end, 4)]
+
+
+def test_history_in_time_units_reaches_that_far_back():
+    with run(echo(), history=3) as live:
+        for time in range(10):
+            live.insert("edges", [(time, time)])
+            live.commit()
+        assert len(live.snapshot("copy", at=7)) == 8
+        assert len(live.snapshot("copy", at=9)) == 10
+
+
+def test_memory_of_a_sliding_window_is_flat(monkeypatch):
+    monkeypatch.setattr(session_module, "LOG", 16)
+    with Session(echo(changes=False), runtime=Relay) as live:
+        for time in range(400):
+            live.insert("edges", [(time, 0)])
+            if time >= 5:
+                live.delete("edges", [(time - 5, 0)])
+            live.commit()
+        shown = live._outputs["copy"]
+        assert shown.unread == [] and shown._in_log <= 16 + 2 * 8
+        assert live.snapshot("copy") == [(time, 0, 1) for time in range(395, 400)]
+
+
+class Relay:
+    """A runtime that passes the one input on to the one output; it completes what the frontier leaves behind."""
+
+    def __init__(self, graph, workers=1, pool=None, **options):
+        self.buffer, self.ready, self.at = [], [], ((0,) * len(graph.coordinates),)
+
+    def feed(self, name, lanes, times, diffs):
+        self.buffer.append((lanes, times, diffs))
+
+    def advance(self, frontiers):
+        (self.at,) = frontiers.values()
+        self.ready, self.buffer = self.ready + self.buffer, []
+
+    def discard(self):
+        self.buffer = []
+
+    def take(self, output):
+        ready, self.ready = self.ready, []
+        if not ready:
+            return np.empty((2, 0), np.int64), np.empty((0, 1), np.int64), np.empty(0, np.int64)
+        return tuple(np.concatenate([part[i] for part in ready], axis=axis) for i, axis in [(0, 1), (1, 0), (2, 0)])
+
+    def frontier(self, output):
+        return self.at
+
+    def close(self):
+        self.buffer = None
+
+
+# ---- subscriptions
+
+
+def test_subscribers_hear_of_changes_as_they_complete():
+    heard = []
+    with run(both()) as live:
+        live.insert("edges", [(0, 0)])
+        live.commit()
+        stop = live.subscribe("copy", lambda changes, frontier: heard.append((changes.rows(), frontier)))
+        live.insert("edges", [(1, 2)])
+        live.commit()
+        live.commit()
+        live.insert("roots", [(3, 4)], time=8)
+        live.advance_to(5)
+        live.advance_to(9)
+        assert heard == [([(1, 2, 1, 1)], [(2,)]), ([(3, 4, 8, 1)], [(9,)])]
+        assert live.changes("copy") == [(3, 4, 8, 1)]  # commit gave the rest
+        stop()
+        live.insert("edges", [(5, 6)])
+    assert len(heard) == 2
+
+
+def test_a_subscriber_that_raises_leaves_the_session_as_it_should_be():
+    heard = []
+
+    def fails(changes, frontier):
+        raise RuntimeError("mine")
+
+    with run(echo()) as live:
+        live.subscribe("copy", fails)
+        stop = live.subscribe("copy", lambda changes, frontier: heard.append(changes.rows()))
+        live.insert("edges", [(1, 2)])
+        with pytest.raises(RuntimeError, match="mine"):
+            live.commit()
+        assert heard == [[(1, 2, 0, 1)]]
+        assert live.frontier("copy") == [(1,)]
+        assert live.changes("copy") == [(1, 2, 0, 1)]
+        live._outputs["copy"].subscribers.remove(fails)
+        live.insert("edges", [(3, 4)])
+        assert live.commit() == {"copy": [(3, 4, 1, 1)]}
+        stop()
+
+
+def test_a_subscriber_may_feed_the_session_and_all_hear_in_order():
+    first, second = [], []
+
+    with run(echo()) as live:
+
+        def goes_on(changes, frontier):
+            first.append(changes.rows())
+            if len(first) < 3:
+                live.insert("edges", [(len(first), 0)])
+                live.commit()
+
+        live.subscribe("copy", goes_on)
+        live.subscribe("copy", lambda changes, frontier: second.append(changes.rows()))
+        live.insert("edges", [(0, 0)])
+        live.commit()
+        assert first == second == [[(i, 0, i, 1)] for i in range(3)]
+
+
+def test_an_output_that_keeps_no_changes_still_has_subscribers_and_snapshots():
+    heard = []
+    with run(echo(changes=False)) as live:
+        live.subscribe("copy", lambda changes, frontier: heard.append(changes.rows()))
+        live.insert("edges", [(1, 2)])
+        assert live.commit() == {}
+        assert heard == [[(1, 2, 0, 1)]]
+        assert live.snapshot("copy") == [(1, 2, 1)]
+
+
+# ---- keyed inputs
+
+
+KEYED = Schema((Field("name", STRING), Field("id", LONG), Field("score", DOUBLE)))
+
+
+def test_upserts_replace_the_row_of_their_key():
+    with run(echo(KEYED, key=("id",)), history="all") as live:
+        live.upsert("edges", [("a", 1, 1.0), ("b", 2, 2.0)], time=0)
+        live.upsert("edges", {"name": ["late", "c"], "id": [1, 2], "score": [9.0, 3.0]}, time=5)
+        live.upsert("edges", [("early", 1, 0.0)], time=3)  # out of order
+        live.upsert("edges", [("twice", 2, 0.0)], time=7)
+        live.upsert("edges", [("wins", 2, 0.0)], time=7)
+        live.delete("edges", [(1,)], time=8)
+        live.delete("edges", {"id": [2]}, time=9)
+        live.advance_to(6)
+        live.upsert("edges", [("x", 3, None)], time=8)
+        live.delete("edges", [3], time=9)
+        live.advance_to(10)
+        at = {time: [row[:2] for row in live.snapshot("copy", at=time)] for time in range(10)}
+        assert at[0] == at[2] == [("a", 1), ("b", 2)]
+        assert at[3] == at[4] == [("b", 2), ("early", 1)]
+        assert at[5] == at[6] == [("c", 2), ("late", 1)]
+        assert at[7] == [("late", 1), ("wins", 2)]
+        assert at[8] == [("wins", 2), ("x", 3)]
+        assert at[9] == []
+
+
+def test_insert_delete_and_apply_on_a_keyed_input_go_by_key_too():
+    with run(echo(KEYED, key=("id",))) as live:
+        live.insert("edges", [("a", 1, None)])
+        live.commit()
+        live.insert("edges", [("b", 1, None)])
+        assert live.commit()["copy"] == [("a", 1, None, 1, -1), ("b", 1, None, 1, 1)]
+        live.delete("edges", [("whatever", 1, None)])
+        assert live.commit()["copy"] == [("b", 1, None, 2, -1)]
+        table = {"name": ["c", "d", "e"], "id": [1, 1, 1], "score": [None, None, None], "t": [3, 4, 5], "d": [1, 1, -1]}
+        live.apply("edges", table, time="t", diff="d")
+        live.advance_to(9)
+        assert [row[-2:] for row in live.changes("copy")] == [(3, 1), (4, -1), (4, 1), (5, -1)]
+
+
+def test_discarded_upserts_never_were():
+    with run(echo(KEYED, key=("id",))) as live:
+        live.upsert("edges", [("a", 1, None)])
+        live.commit()
+        live.upsert("edges", [("b", 1, None)], time=1)
+        live.discard()
+        live.upsert("edges", [("c", 1, None)], time=2)
+        live.advance_to(3)
+        assert live.snapshot("copy") == [("c", 1, None, 1)]
+
+
+# ---- the rest
+
+
+def test_a_program_can_be_run_once_as_a_batch():
+    results = compute(both(), {"edges": [(1, 2), (1, 2)], "roots": pa.table({"src": [3], "dst": [4]})}, runtime=OracleRuntime)
+    assert results == {"copy": [(1, 2, 2), (3, 4, 1)], "left": [(1, 2, 2)]}
+    assert compute(both(), {}, runtime=OracleRuntime) == {"copy": [], "left": []}
+
+
+def test_an_output_added_later_reaches_the_session_if_the_runtime_can():
+    class Growing(OracleRuntime):
+        def add_output(self, name):
+            number = next(i for i, node in enumerate(self.graph.nodes) if isinstance(node, n.Output) and node.name == name)
+            self.outputs[name] = number
+            self.meaning = type(self.meaning)(self.graph)
+            self.ready[name] = [(row, (2,), diff) for row, _, diff in self.history["edges"]]
+            return ((2,),)
+
+    flow = echo()
+    with Session(flow, runtime=Growing) as live:
+        live.insert("edges", [(1, 2)])
+        live.advance_to(3)
+        flow.output("again", 0)
+        live.add_output("again")
+        live.add_output("again")
+        assert live.changes("again") == [(1, 2, 2, 1)]
+        assert live.snapshot("again", at=2) == [(1, 2, 1)]
+
+
+def test_counters_are_those_of_the_runtime():
+    class Counting(OracleRuntime):
+        def counters(self):
+            return {"rows": 7}
+
+    assert Session(echo(), runtime=Counting).counters() == {"rows": 7}
+    assert run(echo()).counters() == {}
+
+
+def test_a_session_tells_where_it_stands():
+    with run(both()) as live:
+        live.advance_to(edges=3)
+        assert repr(live) == "Session(inputs: edges 3, roots 0; outputs: copy 0, left 3)"
+
+
+def test_options_and_checkpoint_reach_the_runtime():
+    seen = {}
+
+    class Noting(OracleRuntime):
+        def __init__(self, graph, **options):
+            seen.update(options)
+            super().__init__(graph, **options)
+
+    Session(echo(), workers=3, checkpoint="there", slice=7, runtime=Noting)
+    assert (seen["workers"], seen["checkpoint"], seen["slice"]) == (3, "there", 7)
