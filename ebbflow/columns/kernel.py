@@ -86,7 +86,7 @@ def _compiled(f: F, **options: Any) -> F:
         return f
     assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
     signature = tuple(ARGUMENTS.get(name, types.int64) for name in inspect.signature(f).parameters)
-    dispatcher: Any = numba.njit(nogil=True, **options)(f)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(f)
     kept = dispatcher._cache = _Kept(f, repr((signature, sorted(options.items()))))
     with _Progress.shown(compiles=not kept.is_there()):
         dispatcher.compile(signature)

@@ -295,6 +295,12 @@ def text_compare(H, pool, a, b):
     return -1 if H[s + LENGTH] < H[t + LENGTH] else 1
 
 
+@inline
+def text_size(H, pool, a):
+    """needs: a: an id of this pool.  leaves: the number of its bytes."""
+    return H[slot_of(H, H[pool + SLOTS], a) + LENGTH]
+
+
 @kernel
 def text_length(H, pool, a):
     """The number of characters (not bytes) of a text.

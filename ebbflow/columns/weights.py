@@ -109,14 +109,12 @@ def int_read(H, acc):
 
 
 @kernel
-def int_quotient(H, acc, divisor):
-    """The average: the double nearest to total / divisor, ties to even, as a lane.
+def quotient(low, high, divisor):
+    """The double nearest to a number of 128 bits / divisor, ties to even, as a lane.
 
-    needs:  a total; divisor is neither 0 nor -2**63.
-    leaves: a lane of a double; nothing changed.
+    needs:  divisor is neither 0 nor -2**63.
+    leaves: a lane of a double.
     """
-    low = H[acc]
-    high = H[acc + 1]
     d = np.int64(divisor)
     negative = (high < 0) != (d < 0)
     if high < 0:
@@ -173,6 +171,12 @@ def int_quotient(H, acc, divisor):
         mantissa = quotient << -drop
     bits = ((exponent + drop + 52 + 1023) << 52) + (mantissa - (1 << 52))
     return ~bits if negative else bits
+
+
+@kernel
+def int_quotient(H, acc, divisor):
+    """needs: a total; divisor is neither 0 nor -2**63.  leaves: the double nearest to total / divisor, as a lane."""
+    return quotient(H[acc], H[acc + 1], divisor)
 
 
 # ---- floats

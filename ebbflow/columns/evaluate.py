@@ -1,0 +1,867 @@
+"""Expressions as programs of words, and the one interpreter that runs them.
+
+A program is compiled by nobody: it is a table of steps over registers, read row by row inside the engine's loops.  What
+needs to look at text beyond its id or its order (lower, contains, a cast from text) is computed outside, for whole
+columns and once per distinct value, and takes part as one more column.
+
+Rule: both ways give, for every row, what `operations.evaluate` says; only an overflow of a long or a decimal is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ebbflow.columns import operations
+from ebbflow.columns.expression import Call, Column, Expr, Literal
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.meaning import BOUNDS, DIGITS
+from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
+from ebbflow.columns.schema import NULL, Field, Schema, Type
+from ebbflow.columns.weights import product, quotient
+from ebbflow.errors import NumberOverflow
+
+# A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the result,
+# and three operands: a register (>= 0), an input lane (~index), or, where the step's flag says so, the word itself.
+STEP = 5
+REGISTERS = 64
+A_IS_WORD, B_IS_WORD, C_IS_WORD = 1 << 8, 1 << 9, 1 << 10
+KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
+"""What `interpret` returns."""
+
+(
+    COPY_LANE,
+    COPY,
+    FILTER,
+    SAME,
+    AND,
+    OR,
+    IS_NULL,
+    SELECT,
+    COALESCE,
+    LARGER,
+    SMALLER,
+    TEXT_LARGER,
+    TEXT_SMALLER,
+    ADD,  # from here on: null if a or b is
+    SUB,
+    MUL,
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    ABS,
+    FLOORDIV,
+    REMAINDER,
+    MODULO,
+    LIMIT,
+    ROUND,
+    RANGE,
+    IN,
+    FLOAT_ADD,
+    FLOAT_SUB,
+    FLOAT_MUL,
+    FLOAT_DIV,
+    FLOAT_NEG,
+    FLOAT_ABS,
+    FLOAT_FLOORDIV,  # from here on: in `compute`
+    FLOAT_REMAINDER,
+    FLOAT_FLOOR,
+    FLOAT_CEIL,
+    FLOAT_ROUND,
+    FLOAT_TO_INT,
+    FLOAT_TO_SINGLE,
+    INT_TO_FLOAT,
+    RATIO,
+    SQRT,
+    EXP,
+    LOG,
+    LOG2,
+    LOG10,
+    POW,
+    SIN,
+    COS,
+    TAN,
+    SIGN,
+    SCALE_UP,
+    SCALE_DOWN,
+    TRUNCATE,
+    CEILDIV,
+    YEAR,
+    MONTH,
+    DAY,
+    TEXT_COMPARE,
+    TEXT_LENGTH,
+    TEXT_SIZE,
+) = range(65)
+
+NAN = 0x7FF8_0000_0000_0000
+MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
+LARGEST_DECIMAL = 10**DIGITS - 1
+MICROSECONDS_A_DAY = 86_400_000_000
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999
+FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROSECONDS_A_DAY, (LAST_DAY + 1) * MICROSECONDS_A_DAY - 1
+
+
+# ---- kernels
+
+
+@inline
+def to_float(lane):
+    """needs: a lane of a float, not NULL.  leaves: the float."""
+    return np.int64(lane if lane >= 0 else lane ^ MAGNITUDE).view(np.float64)
+
+
+@inline
+def from_float(x):
+    """needs: any float.  leaves: its lane: one nan, one zero, and the order of floats."""
+    if x != x:
+        return np.int64(NAN)
+    bits = np.float64(x + 0.0).view(np.int64)
+    return bits if bits >= 0 else bits ^ MAGNITUDE
+
+
+@inline
+def power_of_ten(n):
+    """needs: 0 <= n <= 18.  leaves: 10 ** n."""
+    p = np.int64(1)
+    for _ in range(n):
+        p *= 10
+    return p
+
+
+@inline
+def halves_away(v, unit):
+    """needs: unit > 0, even or 1.  leaves: v / unit, rounded to the nearest whole number, halves away from zero."""
+    q = abs(v) // unit
+    if abs(v) - q * unit >= unit - unit // 2 and unit > 1:
+        q += 1
+    return -q if v < 0 else q
+
+
+@inline
+def part_of_date(days, part):
+    """needs: part is YEAR, MONTH or DAY.  leaves: that part of the day, in the Gregorian calendar."""
+    z = days + 719468  # from 0000-03-01, so that a leap day ends its year
+    era = z // 146097
+    of_era = z - era * 146097
+    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * of_year + 2) // 153
+    if part == DAY:
+        return of_year - (153 * shifted + 2) // 5 + 1
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    if part == MONTH:
+        return month
+    return year_of_era + era * 400 + (1 if month <= 2 else 0)
+
+
+@kernel
+def compute(H, op, a, b, c):
+    """One step of those that are long; apart from `interpret` to keep that small.
+
+    needs:  an op from FLOAT_FLOORDIV on; a and b are lanes of the types the op takes, not NULL.
+    leaves: the lane of the result.
+    """
+    if op == INT_TO_FLOAT:
+        return from_float(np.float64(a))
+    if op == RATIO:
+        return quotient(a, a >> 63, b)
+    if op == SCALE_UP:  # a * b, null beyond +-c
+        low, high = product(a, b)
+        if high != (low >> 63) or low < -c or low > c:
+            return np.int64(NULL)
+        return low
+    if op == SCALE_DOWN:  # a / b, null beyond +-c
+        v = halves_away(a, b)
+        return np.int64(NULL) if v < -c or v > c else v
+    if op == TRUNCATE:
+        return -(-a // b) if a < 0 else a // b
+    if op == CEILDIV:
+        return -(-a // b)
+    if op == YEAR or op == MONTH or op == DAY:
+        return part_of_date(a, op)
+    if op == TEXT_COMPARE:
+        return np.int64(text_compare(H, c, a, b))
+    if op == TEXT_LENGTH:
+        return np.int64(text_length(H, c, a))
+    if op == TEXT_SIZE:
+        return np.int64(text_size(H, c, a))
+    x = to_float(a)
+    if op == SQRT:
+        return from_float(math.sqrt(x) if x >= 0 else math.nan)
+    if op == EXP:
+        return from_float(np.exp(x) if x != x else math.exp(x) if x < 710.0 else math.inf)
+    if op == LOG or op == LOG2 or op == LOG10:
+        if x <= 0:
+            return np.int64(NULL)
+        return from_float(math.log(x) if op == LOG else math.log2(x) if op == LOG2 else math.log10(x))
+    if op == SIN or op == COS or op == TAN:
+        if math.isinf(x):
+            return np.int64(NAN)
+        return from_float(math.sin(x) if op == SIN else math.cos(x) if op == COS else math.tan(x))
+    if op == SIGN:
+        return from_float(x if x != x else np.float64((1 if x > 0 else 0) - (1 if x < 0 else 0)))
+    if op == FLOAT_FLOOR or op == FLOAT_CEIL or op == FLOAT_TO_INT:  # null beyond -b ... b - 1
+        t = np.floor(x) if op == FLOAT_FLOOR else np.ceil(x) if op == FLOAT_CEIL else np.trunc(x)
+        room = np.float64(b) if b > 0 else 2.0**63
+        return np.int64(t) if t < room and t >= -room else np.int64(NULL)
+    if op == FLOAT_ROUND:
+        t = np.floor(abs(x))
+        t = t + (1.0 if abs(x) - t >= 0.5 else 0.0)
+        return from_float(-t if x < 0 else t)
+    if op == FLOAT_TO_SINGLE:
+        return from_float(np.float64(np.float32(x)))
+    y = to_float(b)
+    if op == POW:
+        return from_float(np.power(x, y))
+    if y == 0:
+        return np.int64(NULL)
+    if math.isinf(x):
+        return np.int64(NAN)
+    rest = np.fmod(x, y)
+    if op == FLOAT_REMAINDER:
+        return from_float(rest)
+    # FLOAT_FLOORDIV, in the steps of Python's own
+    q = (x - rest) / y
+    if rest != 0 and (y < 0) != (rest < 0):
+        q -= 1.0
+    t = np.floor(q)
+    return from_float(t + 1.0 if q - t > 0.5 else t)
+
+
+@kernel
+def interpret(H, prog, src, regs):
+    """Run a program on one row.
+
+    needs:  a program at prog; the row's lanes at src; REGISTERS words at regs, which do not overlap the row.
+    leaves: the result's columns in the first registers; KEEP, or DROP where the condition is not true, or an error
+            (OVERFLOW, DECIMAL_OVERFLOW); in the last two cases the registers hold nothing of use.
+    """
+    p = prog + 1
+    end = p + H[prog] * STEP
+    while p < end:
+        code = H[p]
+        a = H[p + 2]
+        if code == COPY_LANE:
+            H[regs + H[p + 1]] = H[src + a]
+            p += STEP
+            continue
+        b = H[p + 3]
+        if code & A_IS_WORD == 0:
+            a = H[regs + a] if a >= 0 else H[src + ~a]
+        if code & B_IS_WORD == 0:
+            b = H[regs + b] if b >= 0 else H[src + ~b]
+        op = code & 0xFF
+        v = a
+        if op >= ADD:
+            if a == NULL or b == NULL:
+                v = np.int64(NULL)
+            elif op == ADD:
+                v = a + b
+                if (a ^ v) & (b ^ v) < 0 or v == NULL:
+                    return OVERFLOW
+            elif op == EQ:
+                v = np.int64(1 if a == b else 0)
+            elif op == LT:
+                v = np.int64(1 if a < b else 0)
+            elif op == LE:
+                v = np.int64(1 if a <= b else 0)
+            elif op == GT:
+                v = np.int64(1 if a > b else 0)
+            elif op == GE:
+                v = np.int64(1 if a >= b else 0)
+            elif op == NE:
+                v = np.int64(1 if a != b else 0)
+            elif op == SUB:
+                v = a - b
+                if (a ^ b) & (a ^ v) < 0 or v == NULL:
+                    return OVERFLOW
+            elif op == MUL:
+                v, high = product(a, b)
+                if high != (v >> 63) or v == NULL:
+                    return OVERFLOW
+            elif op == ABS:
+                v = abs(a)
+            elif op == FLOAT_ADD:
+                v = from_float(to_float(a) + to_float(b))
+            elif op == FLOAT_SUB:
+                v = from_float(to_float(a) - to_float(b))
+            elif op == FLOAT_MUL:
+                v = from_float(to_float(a) * to_float(b))
+            elif op == FLOAT_DIV:
+                v = np.int64(NULL) if b == 0 else from_float(to_float(a) / to_float(b))
+            elif op == FLOAT_NEG:
+                v = from_float(-to_float(a))
+            elif op == FLOAT_ABS:
+                v = from_float(abs(to_float(a)))
+            elif op == FLOORDIV:
+                v = np.int64(NULL) if b == 0 else a // b
+            elif op == REMAINDER:  # with the sign of a
+                v = np.int64(NULL) if b == 0 else abs(a) % abs(b)
+                if a < 0 and b != 0:
+                    v = -v
+            elif op == MODULO:  # with the sign of b
+                v = a - (a // b) * b
+            elif op == LIMIT:
+                if a > LARGEST_DECIMAL or a < -LARGEST_DECIMAL:
+                    return DECIMAL_OVERFLOW
+            elif op == RANGE:  # null unless b <= a <= c
+                if a < b or a > H[p + 4]:
+                    v = np.int64(NULL)
+            elif op == ROUND:  # to whole multiples of 10**b, counted in units of 10**c
+                c = H[p + 4]
+                if b == 19 and abs(a) >= 5 * power_of_ten(18):
+                    return OVERFLOW
+                v = halves_away(a, power_of_ten(b)) if b < 19 else a * 0
+                v, high = product(v, power_of_ten(min(c, 18)))
+                if high != (v >> 63) or v == NULL:
+                    return OVERFLOW
+            elif op == IN:
+                table = prog + b
+                low = table + 2
+                top = low + H[table + 1]
+                stop = top
+                while low < top:
+                    middle = (low + top) >> 1
+                    if H[middle] < a:
+                        low = middle + 1
+                    else:
+                        top = middle
+                v = np.int64(1) if low < stop and H[low] == a else H[table]
+            else:
+                v = compute(H, op, a, b, H[p + 4])
+        elif op == FILTER:
+            if a != 1:
+                return DROP
+            p += STEP
+            continue
+        elif op == AND:
+            v = np.int64(0 if a == 0 or b == 0 else NULL if a == NULL or b == NULL else 1)
+        elif op == OR:
+            v = np.int64(1 if a == 1 or b == 1 else NULL if a == NULL or b == NULL else 0)
+        elif op == SAME:
+            v = np.int64(1 if a == b else 0)
+        elif op == IS_NULL:
+            v = np.int64(1 if a == NULL else 0)
+        elif op == SELECT:
+            if a == 1:
+                v = b
+            else:
+                c = H[p + 4]
+                if code & C_IS_WORD == 0:
+                    c = H[regs + c] if c >= 0 else H[src + ~c]
+                v = c
+        elif op == COALESCE:
+            v = b if a == NULL else a
+        elif op == LARGER:  # null is the least lane
+            v = max(a, b)
+        elif op == SMALLER:
+            v = b if a == NULL else a if b == NULL else min(a, b)
+        elif op == TEXT_LARGER:
+            v = a if text_compare(H, H[p + 4], a, b) > 0 else b
+        elif op == TEXT_SMALLER:
+            v = b if a == NULL else a if b == NULL or text_compare(H, H[p + 4], a, b) < 0 else b
+        H[regs + H[p + 1]] = v
+        p += STEP
+    return KEEP
+
+
+@kernel
+def interpret_rows(H, prog, rows, out, words):
+    """Run a program on every row of an array of lanes.
+
+    needs:  rows: int64[lanes, n]; out: int64[columns + 1, n]; words: scratch for one row and REGISTERS more.
+    leaves: the columns in out, KEEP or DROP in its last row; n, or the first row that overflowed.
+    """
+    lanes = rows.shape[0]
+    columns = out.shape[0] - 1
+    scratch = words[0]  # its own address, written there by the caller
+    regs = scratch + 1 + lanes
+    for r in range(rows.shape[1]):
+        for i in range(lanes):
+            words[1 + i] = rows[i, r]
+        kept = interpret(H, prog, scratch + 1, regs)
+        if kept < 0:
+            return r
+        out[columns, r] = kept
+        for j in range(columns):
+            out[j, r] = words[1 + lanes + j] if kept == 1 else NULL
+    return rows.shape[1]
+
+
+# ---- programs
+
+
+class _NotInside(Exception):
+    """This needs more than words, or more than there are registers."""
+
+
+@dataclass(frozen=True)
+class _Operand:
+    value: int
+    is_word: bool = False
+
+
+NOTHING = _Operand(0, True)
+
+
+def program(
+    exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool
+) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    """The words that compute `exprs` of each row for which `condition` holds; None where that is not possible inside."""
+    writing = _Writing(schema, pool, len(exprs))
+    try:
+        if condition is not None:
+            writing.step(FILTER, writing.operand(condition), into=0)
+        for i, expr in enumerate(exprs):
+            writing.output(expr, i)
+    except _NotInside:
+        return None
+    return writing.words()
+
+
+@dataclass
+class _Writing:
+    """A program while it is written."""
+
+    schema: Schema
+    pool: Pool
+    outputs: int
+    steps: list[tuple[int, ...]] = field(default_factory=list)
+    tables: list[tuple[int, list[int]]] = field(default_factory=list)
+    known: dict[Expr, _Operand] = field(default_factory=dict)
+    registers: int = 0
+
+    def __post_init__(self) -> None:
+        self.registers = self.outputs
+        if self.registers > REGISTERS:
+            raise _NotInside
+
+    def words(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        start = 1 + len(self.steps) * STEP
+        steps = [list(step) for step in self.steps]
+        data: list[int] = []
+        for at, table in self.tables:
+            steps[at][3] = start + len(data)
+            data += table
+        return np.array([len(steps), *(word for step in steps for word in step), *data], np.int64)
+
+    def output(self, expr: Expr, into: int) -> None:
+        operand = self.operand(expr, into)
+        if operand == _Operand(into):
+            return
+        if operand.value < 0 and not operand.is_word:
+            self.steps.append((COPY_LANE, into, ~operand.value, 0, 0))
+        else:
+            self.step(COPY, operand, into=into)
+
+    def operand(self, expr: Expr, into: int | None = None) -> _Operand:
+        if isinstance(expr, Column):
+            return _Operand(~self.schema.index(expr.name))
+        if isinstance(expr, Literal):
+            return _Operand(to_lane(expr.value, expr.type, self.pool), is_word=True)
+        if expr not in self.known:
+            self.known[expr] = self.call(expr, into)
+        return self.known[expr]
+
+    def step(
+        self, op: int, a: _Operand, b: _Operand = NOTHING, c: _Operand = NOTHING, into: int | None = None
+    ) -> _Operand:
+        if into is None:
+            into, self.registers = self.registers, self.registers + 1
+            if self.registers > REGISTERS:
+                raise _NotInside
+        flags = a.is_word * A_IS_WORD | b.is_word * B_IS_WORD | c.is_word * C_IS_WORD
+        self.steps.append((op | flags, into, a.value, b.value, c.value))
+        return _Operand(into)
+
+    def chain(self, op: int, parts: Sequence[_Operand], into: int | None, c: _Operand = NOTHING) -> _Operand:
+        """Fold operands from the left; only the last step writes `into`, which an operand may not share."""
+        found = parts[0]
+        for i, part in enumerate(parts[1:], 2):
+            found = self.step(op, found, part, c, into if i == len(parts) else None)
+        return found
+
+    def call(self, call: Call, into: int | None) -> _Operand:
+        kind = call.args[0].type if call.args else call.type
+        if call.op in ("greatest", "least", "coalesce", "and", "or"):
+            larger, smaller = (TEXT_LARGER, TEXT_SMALLER) if call.type.is_text else (LARGER, SMALLER)
+            op = {"greatest": larger, "least": smaller, "coalesce": COALESCE, "and": AND, "or": OR}[call.op]
+            return self.chain(op, [self.operand(arg) for arg in call.args], into, self.pool_word())
+        if call.op == "is_in":
+            return self.is_in(call, into)
+        if call.op == "cast":
+            return self.cast(self.operand(call.args[0]), kind, call.type, into)
+        if call.op == "round":
+            return self.round(call, into)
+        if call.op == "when":
+            *pairs, found = [self.operand(arg) for arg in call.args]
+            for i in range(len(pairs) - 2, -1, -2):
+                found = self.step(SELECT, pairs[i], pairs[i + 1], found, into if i == 0 else None)
+            return found
+        args = [self.operand(arg) for arg in call.args]
+        if call.op in COMPARISONS:
+            if kind.is_text and call.op not in ("eq", "ne"):
+                args = [self.step(TEXT_COMPARE, *args, self.pool_word()), word(0)]
+            return self.step(COMPARISONS[call.op], *args, into=into)
+        if kind.is_float or call.type.is_float:
+            if call.op in FLOAT_STEPS:
+                return self.step(FLOAT_STEPS[call.op], *args, into=into)
+        elif kind.name == "decimal" and call.op in ("add", "sub", "mul"):
+            return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)
+        elif kind.name == "decimal" and call.op in ("floor", "ceil"):
+            unit = word(10**kind.scale)
+            return self.step(FLOORDIV if call.op == "floor" else CEILDIV, args[0], unit, into=into)
+        elif call.op in ("floor", "ceil"):
+            return self.step(COPY, args[0], into=into)
+        elif call.op == "neg":
+            return self.step(SUB, word(0), args[0], into=into)
+        elif call.op in INT_STEPS:
+            return self.step(INT_STEPS[call.op], *args, into=into)
+        return self.special(call, args, kind, into)
+
+    def special(self, call: Call, args: list[_Operand], kind: Type, into: int | None) -> _Operand:
+        """What has steps of its own: tests for null and nan, lengths, parts of dates."""
+        match call.op:
+            case "eq_null_safe":
+                return self.step(SAME, *args, into=into)
+            case "not":
+                return self.step(EQ, args[0], word(0), into=into)
+            case "is_null":
+                return self.step(IS_NULL, args[0], into=into)
+            case "is_nan":
+                return self.step(SAME, args[0], word(NAN), into=into)
+            case "length":
+                return self.step(TEXT_SIZE if kind.name == "binary" else TEXT_LENGTH, args[0], c=self.pool_word(), into=into)
+            case "year" | "month" | "day":
+                days = self.days(args[0], kind)
+                return self.step({"year": YEAR, "month": MONTH, "day": DAY}[call.op], days, into=into)
+            case "hour" | "minute" | "second" if kind.name == "date":
+                return self.step(MODULO, args[0], word(1), into=into)  # 0, and null for null
+            case "hour" | "minute" | "second":
+                unit = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}[call.op]
+                cycle = MICROSECONDS_A_DAY if call.op == "hour" else unit * 60
+                return self.step(FLOORDIV, self.step(MODULO, args[0], word(cycle)), word(unit), into=into)
+            case "weekday":
+                shifted = self.step(ADD, self.days(args[0], kind), word(3))  # 1970-01-01 was a Thursday
+                return self.step(MODULO, shifted, word(7), into=into)
+            case "date_add":
+                reach = LAST_DAY - FIRST_DAY
+                days = self.step(RANGE, args[1], word(-reach), word(reach))
+                return self.step(RANGE, self.step(ADD, args[0], days), word(FIRST_DAY), word(LAST_DAY), into)
+            case "date_diff":
+                return self.step(SUB, *args, into=into)
+        raise _NotInside
+
+    def pool_word(self) -> _Operand:
+        return word(self.pool.address)
+
+    def days(self, moment: _Operand, kind: Type) -> _Operand:
+        return moment if kind.name == "date" else self.step(FLOORDIV, moment, word(MICROSECONDS_A_DAY))
+
+    def is_in(self, call: Call, into: int | None) -> _Operand:
+        x, *options = call.args
+        if not options:
+            return self.step(MODULO, self.operand(x), word(1), into=into)  # 0, and null for null
+        if not all(isinstance(option, Literal) for option in options):
+            equals = [self.step(EQ, self.operand(x), self.operand(option)) for option in options]
+            return equals[0] if len(equals) == 1 else self.chain(OR, equals, into)
+        lanes = sorted({self.operand(option).value for option in options})
+        has_null = lanes[0] == NULL
+        lanes = lanes[1:] if has_null else lanes
+        found = self.step(IN, self.operand(x), NOTHING, into=into)
+        self.tables.append((len(self.steps) - 1, [NULL if has_null else 0, len(lanes), *lanes]))
+        return found
+
+    def round(self, call: Call, into: int | None) -> _Operand:
+        (number, places), kind = call.args, call.args[0].type
+        assert isinstance(places, Literal)
+        x = self.operand(number)
+        if places.value is None:
+            return self.step(COPY, word(NULL), into=into)
+        digits = int(places.value)  # type: ignore[call-overload]
+        if kind.is_float:
+            if digits != 0:
+                raise _NotInside  # by the shortest decimal that reads as x: that is text
+            return self.step(FLOAT_ROUND, x, into=into)
+        if kind.name == "decimal":
+            down, up = max(kind.scale - digits, 0), max(-digits, 0)
+            rounded = self.step(ROUND, x, word(min(down, 20)), word(min(up, 20)))
+            return self.step(LIMIT, rounded, into=into)
+        places_off = min(max(-digits, 0), 20)
+        return self.step(ROUND, x, word(places_off), word(places_off), into)
+
+    def cast(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
+        if here.name == "void":
+            return self.step(COPY, word(NULL), into=into)
+        if target.name == "binary" or here == target:
+            return self.step(COPY, x, into=into)
+        if here.is_text or target.is_text or (here.is_float and target.name == "decimal"):
+            raise _NotInside
+        if target.name == "boolean":
+            return self.step(NE, x, word(0), into=into)  # the float 0.0 is the lane 0
+        if target.is_integer:
+            return self.to_integer(x, here, target, into)
+        if target.is_float:
+            return self.to_float(x, here, target, into)
+        if target.name == "decimal":
+            return self.to_decimal(x, here, target, into)
+        if target.name == "date":
+            return self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY), into=into)
+        return self.to_timestamp(x, here, into)
+
+    def to_integer(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
+        room = BOUNDS[target.name]
+        if here.is_float:
+            return self.step(FLOAT_TO_INT, x, word(room if room < 2**63 else 0), into=into)
+        if here.name == "decimal":
+            x = self.step(TRUNCATE, x, word(10**here.scale))
+        elif here.name == "timestamp":
+            x = self.step(FLOORDIV, x, word(1_000_000))
+        return self.step(RANGE, x, word(max(-room, NULL + 1)), word(room - 1), into)
+
+    def to_float(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
+        single = target.name == "float"
+        if here.is_float:
+            return self.step(FLOAT_TO_SINGLE if single else COPY, x, into=into)
+        if here.name in ("decimal", "timestamp"):
+            unit = 10**here.scale if here.name == "decimal" else 1_000_000
+            found = self.step(RATIO, x, word(unit), into=None if single else into)
+        else:
+            found = self.step(INT_TO_FLOAT, x, into=None if single else into)
+        return self.step(FLOAT_TO_SINGLE, found, into=into) if single else found
+
+    def to_decimal(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
+        if here.name == "timestamp":
+            raise _NotInside
+        up, most = target.scale - here.scale, word(10**target.precision - 1)
+        if up >= 0:
+            return self.step(SCALE_UP, x, word(10**up), most, into)
+        return self.step(SCALE_DOWN, x, word(10**-up), most, into)
+
+    def to_timestamp(self, x: _Operand, here: Type, into: int | None) -> _Operand:
+        bounds = word(FIRST_MOMENT), word(LAST_MOMENT)
+        if here.name == "date":
+            return self.step(SCALE_UP, x, word(MICROSECONDS_A_DAY), word(2**63 - 1), into)
+        if here.is_float:
+            million = word(to_lane(1e6, here, self.pool))
+            x = self.step(FLOAT_FLOOR, self.step(FLOAT_MUL, x, million), word(0))
+        elif here.scale > 6:
+            x = self.step(TRUNCATE, x, word(10 ** (here.scale - 6)))
+        else:
+            x = self.step(SCALE_UP, x, word(10 ** (6 - here.scale)), word(2**63 - 1))
+        return self.step(RANGE, x, *bounds, into)
+
+
+def word(value: int) -> _Operand:
+    return _Operand(value, is_word=True)
+
+
+COMPARISONS = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
+INT_STEPS = {"add": ADD, "sub": SUB, "mul": MUL, "abs": ABS, "floordiv": FLOORDIV, "mod": REMAINDER}
+FLOAT_STEPS = {
+    "add": FLOAT_ADD, "sub": FLOAT_SUB, "mul": FLOAT_MUL, "div": FLOAT_DIV, "neg": FLOAT_NEG, "abs": FLOAT_ABS,
+    "floordiv": FLOAT_FLOORDIV, "mod": FLOAT_REMAINDER, "floor": FLOAT_FLOOR, "ceil": FLOAT_CEIL, "sqrt": SQRT, "exp": EXP,
+    "log": LOG, "log2": LOG2, "log10": LOG10, "pow": POW, "sin": SIN, "cos": COS, "tan": TAN, "sign": SIGN,
+}  # fmt: skip
+
+
+# ---- whole columns
+
+
+def outside(
+    exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool, lanes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of `exprs` for whole arrays of rows, and which rows are kept; what is not kept is null."""
+    rows = lanes.shape[1]
+    if condition is None:
+        return _Columns(schema, pool, lanes).of(exprs), np.ones(rows, bool)
+    keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
+    found = np.full((len(exprs), rows), NULL, np.int64)
+    found[:, keep] = _Columns(schema, pool, np.ascontiguousarray(lanes[:, keep])).of(exprs)
+    return found, keep
+
+
+def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequence[int]) -> NumberOverflow:
+    """The refusal for a row on which a program stopped: which expression, of which values."""
+    row = {f.name: from_lane(lane, f.type, pool) for f, lane in zip(schema, lanes, strict=True)}
+    for expr in exprs:
+        try:
+            operations.evaluate(expr, row)
+        except OverflowError as error:
+            shown = ", ".join(f"{name}={value!r}" for name, value in row.items())[:200]
+            return NumberOverflow(f"{expr} overflows: {error}, in the row {shown}.", hint=_OVERFLOW_HINT)
+    return NumberOverflow("a number does not fit 64 bits.", hint=_OVERFLOW_HINT)
+
+
+_OVERFLOW_HINT = 'Compute in doubles where the last digit does not count: .cast("double").'
+LARGEST_PROGRAM = 40
+OUTPUTS = 16
+
+
+class _Columns:
+    """Rows, and with them the columns that had to be computed outside."""
+
+    def __init__(self, schema: Schema, pool: Pool, lanes: np.ndarray):
+        self.schema, self.pool = schema, pool
+        self.lanes = [np.ascontiguousarray(lane, np.int64) for lane in lanes]
+        self.rows = lanes.shape[1]
+        self.known: dict[Expr, Column] = {}
+
+    def of(self, exprs: Sequence[Expr]) -> np.ndarray:
+        lifted = [self.lift(expr) for expr in exprs]
+        out = np.empty((len(exprs) + 1, self.rows), np.int64)
+        for i in range(0, len(exprs), OUTPUTS):
+            part = lifted[i : i + OUTPUTS]
+            words = program(part, None, self.schema, self.pool)
+            for j, expr in enumerate(part):
+                one = program([expr], None, self.schema, self.pool) if words is None else None
+                if words is None:
+                    assert one is not None, expr
+                    out[i + j] = self.run(one, [expr], 1)[0]
+            if words is not None:
+                out[i : i + len(part)] = self.run(words, part, len(part))
+        return out[:-1]
+
+    def run(self, words: np.ndarray, exprs: Sequence[Expr], columns: int) -> np.ndarray:
+        rows = np.stack(self.lanes) if self.lanes else np.empty((0, self.rows), np.int64)
+        out = np.empty((columns + 1, self.rows), np.int64)
+        scratch = np.zeros(1 + len(self.lanes) + REGISTERS, np.int64)
+        scratch[0] = address_of(scratch)
+        stopped = interpret_rows(memory(), address_of(words), rows, out, scratch)
+        if stopped < self.rows:
+            raise overflowed(exprs, self.schema, self.pool, [lane[stopped] for lane in self.lanes])
+        return out[:-1]
+
+    def lift(self, expr: Expr) -> Expr:
+        """The expression with all that is not possible inside replaced by columns that hold it."""
+        if not isinstance(expr, Call):
+            return expr
+        if expr not in self.known:
+            args = tuple(self.lift(arg) for arg in expr.args)
+            if sum(map(_size, args)) > LARGEST_PROGRAM:
+                args = tuple(self.column(arg, self.of([arg])[0]) if isinstance(arg, Call) else arg for arg in args)
+            call = replace(expr, args=args)
+            if program([_shallow(call)], None, _shallow_schema(call), self.pool) is not None:
+                return call
+            self.known[expr] = self.column(call, self.apart(call))
+        return self.known[expr]
+
+    def column(self, expr: Expr, lane: np.ndarray) -> Column:
+        name = f"\0{len(self.lanes)}"
+        self.lanes.append(lane)
+        self.schema = Schema((*self.schema.fields, Field(name, expr.type)))
+        return Column(name, expr.type)
+
+    def apart(self, call: Call) -> np.ndarray:
+        """An operation that looks at values: once for each distinct combination of arguments."""
+        varying = [i for i, arg in enumerate(call.args) if not isinstance(arg, Literal)]
+        lanes = self.of([call.args[i] for i in varying])
+        distinct, where = _distinct(lanes, self.rows)
+        known = [None if isinstance(arg, Literal) else distinct[varying.index(i)] for i, arg in enumerate(call.args)]
+        return _compute_values(call, known, distinct.shape[1], self.pool)[where]
+
+
+def _distinct(lanes: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns of an array of lanes, and which of them each row has."""
+    if not len(lanes):
+        return np.empty((0, 1), np.int64), np.zeros(rows, np.int64)
+    codes = np.zeros(rows, np.int64)
+    for lane in lanes:
+        values, code = np.unique(lane, return_inverse=True)
+        _, first, codes = np.unique(codes * max(len(values), 1) + code, return_index=True, return_inverse=True)
+    return lanes[:, first], codes
+
+
+def _compute_values(call: Call, known: list[np.ndarray | None], n: int, pool: Pool) -> np.ndarray:
+    fast = FAST.get(call.op)
+    if fast is not None:
+        found = fast(call, known, pool)
+        if found is not None:
+            return found
+    values = [
+        [arg.value] * n if isinstance(arg, Literal) else values_of(lane, arg.type, pool)
+        for arg, lane in zip(call.args, known, strict=True)
+    ]
+    fn = operations.OPERATIONS[call.op].fn
+    return lanes_of([fn(*row, *call.options) for row in zip(*values, strict=True)], call.type, pool)
+
+
+def values_of(lane: np.ndarray, kind: Type, pool: Pool) -> list[Any]:
+    if kind.is_text:
+        return pool.decode(lane, binary=kind.name == "binary").to_pylist()
+    return [from_lane(word, kind, pool) for word in lane.tolist()]
+
+
+def lanes_of(values: list[Any], kind: Type, pool: Pool) -> np.ndarray:
+    if kind.is_text:
+        return pool.encode_texts(values)
+    return np.array([to_lane(value, kind, pool) for value in values], np.int64)
+
+
+def _shallow(call: Call) -> Call:
+    """The operation alone, its arguments taken as columns."""
+    args = [arg if isinstance(arg, Literal) else Column(f"{i}", arg.type) for i, arg in enumerate(call.args)]
+    return replace(call, args=tuple(args))
+
+
+def _shallow_schema(call: Call) -> Schema:
+    return Schema(tuple(Field(f"{i}", arg.type) for i, arg in enumerate(call.args)))
+
+
+def _size(expr: Expr) -> int:
+    return 1 + sum(map(_size, expr.args)) if isinstance(expr, Call) else 0
+
+
+# ---- text by Arrow, where its answer is Python's
+
+Fast = Callable[[Call, list[np.ndarray | None], Pool], np.ndarray | None]
+
+
+def _of_ascii(fn: Callable[[pa.Array], pa.Array]) -> Fast:
+    def run(call: Call, known: list[np.ndarray | None], pool: Pool) -> np.ndarray | None:
+        if known[0] is None:
+            return None
+        texts = pool.decode(known[0])
+        plain = pc.all(pc.string_is_ascii(texts)).as_py()  # other letters have rules on which the two differ
+        return pool.encode(fn(texts)) if plain else None
+
+    return run
+
+
+def _of_text(fn: Callable[..., pa.Array]) -> Fast:
+    """A function of a text and constants."""
+
+    def run(call: Call, known: list[np.ndarray | None], pool: Pool) -> np.ndarray | None:
+        constants = [arg.value for arg in call.args[1:] if isinstance(arg, Literal) and arg.value is not None]
+        if known[0] is None or len(constants) + 1 < len(call.args) or call.args[0].type.name != "string":
+            return None
+        found = fn(pool.decode(known[0]), *constants)
+        if call.type.is_text:
+            return pool.encode(found)
+        return np.asarray(found.cast(pa.int64()).fill_null(NULL))
+
+    return run
+
+
+FAST: dict[str, Fast] = {
+    "lower": _of_ascii(pc.ascii_lower),
+    "upper": _of_ascii(pc.ascii_upper),
+    "trim": _of_text(lambda texts: pc.utf8_trim(texts, " ")),
+    "ltrim": _of_text(lambda texts: pc.utf8_ltrim(texts, " ")),
+    "rtrim": _of_text(lambda texts: pc.utf8_rtrim(texts, " ")),
+    "contains": _of_text(lambda texts, part: pc.match_substring(texts, part)),
+    "starts_with": _of_text(lambda texts, part: pc.starts_with(texts, part)),
+    "ends_with": _of_text(lambda texts, part: pc.ends_with(texts, part)),
+    "replace": _of_text(lambda texts, part, by: pc.replace_substring(texts, part, by) if part else texts),
+}

@@ -1,0 +1,270 @@
+"""The interpreter and the whole-column way against the plain meaning of every operation."""
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ebbflow.columns import evaluate as e
+from ebbflow.columns.expression import Call, Column, Literal
+from ebbflow.columns.kernel import address_of, memory
+from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.operations import OPERATIONS, cast, evaluate, typed
+from ebbflow.columns.pool import Pool
+from ebbflow.columns.schema import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NULL,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    Field,
+    Schema,
+    Type,
+)
+from ebbflow.errors import EbbflowError, NumberOverflow
+
+DECIMAL, COARSE = Type("decimal", 18, 4), Type("decimal", 7, 0)
+TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, DECIMAL, COARSE]
+TARGETS = [*TYPES, SHORT, BYTE, Type("decimal", 5, 2), Type("decimal", 18, 18)]
+MOST = 2**63 - 1
+TEXTS = ["", " a ", "a", "Ab", "ÄßΣ", "é😀z", "12", " -7 ", "1.5", "1e3", "nan", "-inf", "true", "N", "2024-02-29", "2024-2-9 13:05:07.25"]
+
+
+def decimals(kind):
+    room = 10**kind.precision - 1
+    edges = st.sampled_from([0, 1, -1, 5, 15, 50, -50, 5000, room, -room])
+    return (st.integers(-room, room) | edges).map(lambda n: Decimal(n).scaleb(-kind.scale))
+
+
+def integers(bits):
+    most = 2 ** (bits - 1) - 1
+    least = -most if bits == 64 else -most - 1
+    return st.integers(-9, 9) | st.integers(least, most) | st.sampled_from([most, least, most // 2 + 1])
+
+
+VALUES = {
+    LONG: integers(64),
+    INT: integers(32),
+    DOUBLE: st.floats() | st.integers(-20, 20).map(lambda n: n / 2) | st.sampled_from([2.0**63, -(2.0**63), 1e300, 0.1]),
+    FLOAT: st.floats(width=32),
+    BOOLEAN: st.booleans(),
+    STRING: st.sampled_from(TEXTS) | st.text(max_size=6),
+    BINARY: st.binary(max_size=4),
+    DATE: st.dates() | st.sampled_from([date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), date(1900, 3, 1)]),
+    TIMESTAMP: st.datetimes() | st.sampled_from([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)]),
+    DECIMAL: decimals(DECIMAL),
+    COARSE: decimals(COARSE),
+}
+NAMES = {kind: [f"{kind.name}{kind.precision}_{i}" for i in range(2)] for kind in TYPES}
+SCHEMA = Schema(tuple(Field(name, kind) for kind, names in NAMES.items() for name in names))
+ROWS = st.lists(
+    st.fixed_dictionaries({f.name: st.none() | VALUES[f.type] for f in SCHEMA}), min_size=1, max_size=4
+)
+
+
+def leaves(kinds):
+    columns = [Column(name, kind) for kind in kinds for name in NAMES[kind]]
+    constants = [VALUES[kind].map(lambda value, kind=kind: Literal(value, kind)) for kind in kinds]
+    return st.sampled_from(columns) | st.one_of(constants)
+
+
+@st.composite
+def calls(draw, ops, depth):
+    """An operation on arguments that fit it; the types are drawn together, so that most of them do."""
+    op = draw(st.sampled_from(ops))
+    if depth and draw(st.booleans()):
+        inner = calls(sorted(OPERATIONS), depth - 1)
+    else:
+        inner = None
+    if op == "cast":
+        arg = draw(inner or leaves(TYPES))
+        target = draw(st.sampled_from(TARGETS))
+        assume(not (arg.type == TIMESTAMP and target.name == "decimal"))
+        made = lambda: cast(arg, target)
+    else:
+        entry = OPERATIONS[op]
+        n = draw(st.integers(entry.least, entry.most if entry.most is not None else entry.least + 2))
+        n += op == "when" and n % 2 == 0
+        kind = draw(st.sampled_from(TYPES))
+        args = [draw(leaves([kind])) for _ in range(n)]
+        if op == "round":
+            args[1] = Literal(draw(st.integers(-22, 20)), LONG)
+        elif op in ("substr", "date_add"):
+            args[1:] = [draw(leaves([INT]) | leaves([LONG])) for _ in args[1:]]
+        elif op == "when":
+            args[:-1:2] = [draw(leaves([BOOLEAN])) for _ in args[:-1:2]]
+        if inner:
+            args[draw(st.integers(0, n - 1))] = draw(inner)
+        made = lambda: typed(op, args)
+    try:
+        return made()
+    except EbbflowError:
+        assume(False)
+
+
+def plain(expr, row):
+    """The lane that the definition gives, or "overflow"."""
+    try:
+        return evaluate(expr, row)
+    except OverflowError:
+        return "overflow"
+
+
+def interpreted(prog, lanes, columns=1):
+    registers = np.zeros(e.REGISTERS, np.int64)
+    kept = e.interpret(memory(), address_of(prog), address_of(lanes), address_of(registers))
+    return kept, registers[:columns].tolist()
+
+
+def check(expr, rows):
+    pool = Pool()
+    lanes = np.array([[to_lane(row[f.name], f.type, pool) for row in rows] for f in SCHEMA], np.int64)
+    wanted = [plain(expr, row) for row in rows]
+    words = [w if w == "overflow" else to_lane(w, expr.type, pool) for w in wanted]
+    prog = e.program([expr], None, SCHEMA, pool)
+    if prog is not None:
+        for i, word in enumerate(words):
+            kept, found = interpreted(prog, np.ascontiguousarray(lanes[:, i]))
+            shown = expr, rows[i], wanted[i], from_lane(found[0], expr.type, pool)
+            assert kept < 0 if word == "overflow" else (kept, found) == (1, [word]), shown
+    if "overflow" in words:
+        with pytest.raises(NumberOverflow):
+            e.outside([expr], None, SCHEMA, pool, lanes)
+    else:
+        found, keep = e.outside([expr], None, SCHEMA, pool, lanes)
+        values = [from_lane(lane, expr.type, pool) for lane in found[0]]
+        assert found[0].tolist() == words, (expr, wanted, values)
+        assert keep.all()
+
+
+@pytest.mark.parametrize("op", sorted(OPERATIONS))
+def test_each_operation_gives_what_its_meaning_says(op):
+    @settings(max_examples=80)
+    @given(calls([op], depth=0), ROWS)
+    def claim(expr, rows):
+        check(expr, rows)
+
+    claim()
+
+
+@settings(max_examples=300)
+@given(calls(sorted(OPERATIONS), depth=3), ROWS)
+def test_nested_operations_give_what_their_meaning_says(expr, rows):
+    check(expr, rows)
+
+
+def test_only_what_looks_at_text_is_left_to_the_outside():
+    pool = Pool()
+    outside = {"lower", "upper", "substr", "concat", "contains", "starts_with", "ends_with", "trim", "ltrim", "rtrim", "replace"}
+    columns = {name: [Column(n, kind) for n in NAMES[kind]] * 2 for name, kind in {"n": DOUBLE, "s": STRING, "b": BOOLEAN, "d": DATE}.items()}
+    found = set()
+    for op, entry in OPERATIONS.items():
+        for args in columns.values():
+            args = args[: entry.least]
+            if op in ("substr", "date_add"):
+                args = [args[0], *[Literal(1, LONG)] * (entry.least - 1)]
+            if op == "round":
+                args = [args[0], Literal(0, LONG)]
+            if op == "when":
+                args = [columns["b"][0], args[1], args[1]]
+            try:
+                expr = typed(op, args) if op != "cast" else cast(columns["n"][0], LONG)
+            except EbbflowError:
+                continue
+            if e.program([expr], None, SCHEMA, pool) is None:
+                found.add(op)
+            break
+        else:
+            raise AssertionError(op)
+    assert found == outside
+
+
+X, Y = Column("x", LONG), Column("y", LONG)
+PAIR = Schema((Field("x", LONG), Field("y", LONG)))
+
+
+def test_a_condition_drops_rows_before_anything_else_is_computed():
+    pool, huge = Pool(), 2**62
+    condition, square = typed("lt", [X, Literal(100, LONG)]), typed("mul", [X, X])
+    prog = e.program([square, Y], condition, PAIR, pool)
+    assert interpreted(prog, np.array([7, 1]), 2) == (e.KEEP, [49, 1])
+    assert interpreted(prog, np.array([huge, 1]), 2)[0] == e.DROP
+    assert interpreted(prog, np.array([NULL, 1]), 2)[0] == e.DROP
+    lanes = np.array([[7, huge, NULL], [1, 2, 3]])
+    found, keep = e.outside([square, Y], condition, PAIR, pool, lanes)
+    assert keep.tolist() == [True, False, False]
+    assert found.tolist() == [[49, NULL, NULL], [1, NULL, NULL]]
+
+
+def test_columns_are_copied_by_one_step_each():
+    prog = e.program([Y, X, Y], None, PAIR, Pool())
+    assert prog.tolist() == [3, e.COPY_LANE, 0, 1, 0, 0, e.COPY_LANE, 1, 0, 0, 0, e.COPY_LANE, 2, 1, 0, 0]
+    assert interpreted(prog, np.array([5, 6]), 3) == (e.KEEP, [6, 5, 6])
+
+
+def test_what_is_written_twice_is_computed_once():
+    total = typed("add", [X, Y])
+    prog = e.program([total, typed("mul", [total, total])], None, PAIR, Pool())
+    assert prog[0] == 2
+    assert interpreted(prog, np.array([2, 3]), 2) == (e.KEEP, [5, 25])
+
+
+def wide(n):
+    expr = X
+    for i in range(n):
+        expr = typed("add", [expr, typed("mul", [Y, Literal(i, LONG)])])
+    return expr
+
+
+def test_a_program_beyond_the_registers_is_computed_outside():
+    expr = wide(100)
+    assert e.program([expr], None, PAIR, Pool()) is None
+    found, _ = e.outside([expr], None, PAIR, Pool(), np.array([[1, 2], [3, -4]]))
+    assert found.tolist() == [[1 + 3 * 4950, 2 - 4 * 4950]]
+    many = [typed("add", [X, Literal(i, LONG)]) for i in range(70)]
+    assert e.program(many, None, PAIR, Pool()) is None
+    found, _ = e.outside(many, None, PAIR, Pool(), np.array([[1], [0]]))
+    assert found[:, 0].tolist() == list(range(1, 71))
+
+
+def test_an_overflow_names_the_expression_and_the_row():
+    with pytest.raises(NumberOverflow, match=r"mul\(x, y\) overflows: .* in the row x=9223372036854775807, y=2"):
+        e.outside([typed("mul", [X, Y])], None, PAIR, Pool(), np.array([[1, MOST], [5, 2]]))
+
+
+def test_no_rows_give_no_rows():
+    found, keep = e.outside([X, typed("add", [X, Y])], None, PAIR, Pool(), np.empty((2, 0), np.int64))
+    assert found.shape == (2, 0) and keep.shape == (0,)
+
+
+@pytest.mark.interpreted
+def test_a_small_program_runs_without_the_compiler():
+    pool = Pool()
+    text = pool.encode_texts(["ebb"])[0]
+    schema = Schema((Field("x", LONG), Field("f", DOUBLE), Field("s", STRING)))
+    x, f, s = (Column(field.name, field.type) for field in schema)
+    exprs = [
+        typed("sub", [x, Literal(4, LONG)]),
+        typed("log", [typed("mul", [f, Literal(2.0, DOUBLE)])]),
+        typed("lt", [s, Literal("flow", STRING)]),
+        typed("is_in", [x, Literal(3, LONG), Literal(9, LONG)]),
+        cast(x, Type("decimal", 9, 2)),
+        typed("when", [typed("is_nan", [f]), x, typed("neg", [x])]),
+        typed("length", [s]),
+    ]
+    row = {"x": 3, "f": 1.25, "s": "ebb"}
+    prog = e.program(exprs, typed("gt", [x, Literal(2, LONG)]), schema, pool)
+    kept, found = interpreted(prog, np.array([3, to_lane(1.25, DOUBLE, pool), text]), len(exprs))
+    assert kept == e.KEEP
+    assert found == [to_lane(evaluate(expr, row), expr.type, pool) for expr in exprs]
+    assert isinstance(exprs[0], Call)
