@@ -305,7 +305,9 @@ class Session:
         from ebbflow.columns.pool import Pool  # numba and pyarrow load when a program runs, not when one is written
 
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            raise TypeMismatch(f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)")
+            raise TypeMismatch(
+                f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)"
+            )
         if history not in (None, "all") and (whole(history) is None or history < 0):  # type: ignore[operator]
             raise TypeMismatch(
                 f"history says how far back snapshots reach, not {plain(history)}.",
@@ -513,7 +515,11 @@ class Session:
     def _times(self, verb: str, given: Given, time: Any, columns: dict[str, Any], count: int) -> Array:
         """One time per row, none of them late."""
         width = len(self._coordinates)
-        if time is None or whole(time) is not None or (isinstance(time, tuple) and all(whole(t) is not None for t in time)):
+        if (
+            time is None
+            or whole(time) is not None
+            or (isinstance(time, tuple) and all(whole(t) is not None for t in time))
+        ):
             return np.tile(np.array(self._one_time(verb, given, time), np.int64), (count, 1))
         if isinstance(time, str) or (
             isinstance(time, (tuple, list)) and len(time) == width and (type(time) is tuple or type(time[0]) is str)
@@ -617,7 +623,7 @@ class Session:
     def close(self) -> None:
         """Say that no more input comes, ever, and do what is left to do.  Results stay readable."""
         if not self._is_closed:
-            self._step({name: () for name in self._inputs}, release=True)
+            self._step(dict.fromkeys(self._inputs, ()), release=True)
 
     def discard(self) -> None:
         """Drop the rows given since the last step that succeeded."""
@@ -870,8 +876,10 @@ def as_columns(verb: str, given: Given, rows: Any) -> tuple[dict[str, Any], int]
         )
     else:
         return _from_rows(verb, given, list(rows))
-    lengths = {name: len(column) if hasattr(column, "__len__") and not isinstance(column, (str, bytes)) else None
-               for name, column in columns.items()}
+    lengths = {
+        name: len(column) if hasattr(column, "__len__") and not isinstance(column, (str, bytes)) else None
+        for name, column in columns.items()
+    }
     if None in lengths.values() or len(set(lengths.values())) > 1:
         raise TypeMismatch(
             f'{verb} takes columns of equal length for "{plain(given.name)}"; these have: '
@@ -904,7 +912,12 @@ def _from_rows(verb: str, given: Given, rows: list[Any]) -> tuple[dict[str, Any]
         names = list(first.__dataclass_fields__)
         return {name: [getattr(row, name) for row in rows] for name in names}, len(rows)
     width = len(first) if isinstance(first, (tuple, list)) else -1
-    if verb == "delete" and len(given.key) == 1 and width < 0 and not any(isinstance(row, (tuple, list)) for row in rows):
+    if (
+        verb == "delete"
+        and len(given.key) == 1
+        and width < 0
+        and not any(isinstance(row, (tuple, list)) for row in rows)
+    ):
         return {given.schema.names[given.key[0]]: rows}, len(rows)
     for i, row in enumerate(rows):
         if not isinstance(row, (tuple, list, np.ndarray)) or len(row) != width:

@@ -1,7 +1,6 @@
 """Sessions against the oracle: rows in, results out, and the frontiers between."""
 
 import random
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -9,56 +8,11 @@ import pytest
 
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.graph import Graph
 from ebbflow.frontend import session as session_module
 from ebbflow.frontend.session import Session, compute, corners
 from ebbflow.runtime.oracle import OracleRuntime
 from ebbflow.times.frontier import before
-
-PAIR = Schema((Field("src", LONG), Field("dst", LONG)))
-NAMED = Schema((Field("id", LONG), Field("name", STRING), Field("score", DOUBLE)))
-
-
-class Flow(SimpleNamespace):
-    """A graph built node by node, as the frontend would."""
-
-    def __init__(self, coordinates=("time",)):
-        super().__init__(graph=Graph(coordinates))
-
-    def add(self, node, schema):
-        graph = self.graph
-        graph.nodes.append(node)
-        graph.schemas.append(schema)
-        graph.scopes.append(())
-        graph.places.append(None)
-        return len(graph.nodes) - 1
-
-    def input(self, name, schema=PAIR, key=()):
-        return self.add(n.Input(name, schema, key), schema)
-
-    def output(self, name, source, changes=True):
-        return self.add(n.Output(name, source, changes), self.graph.schemas[source])
-
-
-def echo(schema=PAIR, coordinates=("time",), changes=True, key=()):
-    """edges -> copy"""
-    flow = Flow(coordinates)
-    flow.output("copy", flow.input("edges", schema, key), changes)
-    return flow
-
-
-def both():
-    """edges + roots -> copy, edges -> left"""
-    flow = Flow()
-    edges, roots = flow.input("edges"), flow.input("roots")
-    flow.output("copy", flow.add(n.Concat((edges, roots)), PAIR))
-    flow.output("left", edges)
-    return flow
-
-
-def run(flow, **options):
-    return Session(flow, runtime=OracleRuntime, **options)
-
+from tests.frontend.flows import NAMED, both, echo, run
 
 # ---- rows in, changes out
 
@@ -185,7 +139,13 @@ def test_several_coordinates_take_tuples_and_give_structs():
         live.advance_to([(3, 0), (0, 5)])
         assert live.frontier("copy") == [(0, 5), (3, 0)]
         changes = live.changes("copy")
-        assert changes == [(7, 7, (0, 0), 1), (5, 5, (0, 4), 1), (6, 6, (1, 2), 1), (9, 9, (1, 3), 1), (8, 8, (2, 4), 1)]
+        assert changes == [
+            (7, 7, (0, 0), 1),
+            (5, 5, (0, 4), 1),
+            (6, 6, (1, 2), 1),
+            (9, 9, (1, 3), 1),
+            (8, 8, (2, 4), 1),
+        ]
         assert changes.to_arrow()["_time"].to_pylist()[1] == {"valid": 0, "system": 4}
         live.advance_to((3, 5))
         live.advance_to((4, 6))
@@ -499,7 +459,9 @@ def test_discarded_upserts_never_were():
 
 
 def test_a_program_can_be_run_once_as_a_batch():
-    results = compute(both(), {"edges": [(1, 2), (1, 2)], "roots": pa.table({"src": [3], "dst": [4]})}, runtime=OracleRuntime)
+    results = compute(
+        both(), {"edges": [(1, 2), (1, 2)], "roots": pa.table({"src": [3], "dst": [4]})}, runtime=OracleRuntime
+    )
     assert results == {"copy": [(1, 2, 2), (3, 4, 1)], "left": [(1, 2, 2)]}
     assert compute(both(), {}, runtime=OracleRuntime) == {"copy": [], "left": []}
 
@@ -507,7 +469,9 @@ def test_a_program_can_be_run_once_as_a_batch():
 def test_an_output_added_later_reaches_the_session_if_the_runtime_can():
     class Growing(OracleRuntime):
         def add_output(self, name):
-            number = next(i for i, node in enumerate(self.graph.nodes) if isinstance(node, n.Output) and node.name == name)
+            number = next(
+                i for i, node in enumerate(self.graph.nodes) if isinstance(node, n.Output) and node.name == name
+            )
             self.outputs[name] = number
             self.meaning = type(self.meaning)(self.graph)
             self.ready[name] = [(row, (2,), diff) for row, _, diff in self.history["edges"]]

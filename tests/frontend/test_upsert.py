@@ -7,7 +7,9 @@ from ebbflow.frontend import upsert
 from ebbflow.frontend.upsert import Edits, Keyed
 
 # A row is (key, key, value).
-EDIT = st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 2), st.integers(0, 9), st.sampled_from([1, 1, -1]))
+EDIT = st.tuples(
+    st.integers(0, 3), st.integers(-2, 2), st.integers(0, 2), st.integers(0, 9), st.sampled_from([1, 1, -1])
+)
 STEPS = st.lists(st.tuples(st.lists(EDIT, max_size=12), st.integers(1, 4)), max_size=5)
 
 
