@@ -31,6 +31,12 @@ def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
             return Column(name, schema[name])
         case w.Constant(value):
             return literal(value)
+        case w.Word(text):
+            if text in schema:
+                raise NotAnExpression(
+                    f'"{text}" may be text here, and is also a column of {of}.', hint=f'Say which: ebb.lit("{text}") or col("{text}").'
+                )
+            return literal(text)
         case w.Applied("cast", (arg,), (Type() as target,)):
             return cast(resolve(arg, schema, verb, of), target)
         case w.Applied(op, args):

@@ -31,6 +31,16 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Word:
+    """Text where a value is wanted, as in when(cond, "big"): a constant, and refused where a column has that name."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return repr(self.text)
+
+
+@dataclass(frozen=True)
 class Applied:
     """An operation of the table; options are plain values that are not computed (the type of a cast)."""
 
@@ -53,7 +63,7 @@ class Aggregated:
         return f"{self.op}({'' if self.of is None else self.of})"
 
 
-Written = Named | Constant | Applied | Aggregated
+Written = Named | Constant | Word | Applied | Aggregated
 
 
 def parts_of(tree: Written) -> Iterator[Written]:

@@ -76,12 +76,13 @@ class Graph:
         finally:
             self._open.pop()
 
-    def bind(self, feedback: int, following: int) -> None:
-        """Give a loop variable its next round."""
+    def bind(self, feedback: int, following: int) -> int:
+        """Give a loop variable its next round: this collection, inside the loop, which is returned."""
         (following,) = self.lift((following,), self.scopes[feedback])
         if self.schemas[following] != self.schemas[feedback]:
             raise PlanError(f"The loop starts with ({self.schemas[feedback]}) and its body returns ({self.schemas[following]}).")
         self.next_of[feedback] = following
+        return following
 
     @property
     def here(self) -> tuple[int, ...]:

@@ -1,0 +1,46 @@
+"""Differential dataflow for Python: results that stay right while their inputs change.
+
+The public names, on one screen.  What is heavy to load (the engine, Arrow, Spark) comes with the first program that runs.
+
+Rule: importing this loads no other package.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ebbflow import errors, functions
+from ebbflow.columns.schema import Schema
+from ebbflow.errors import EbbflowError
+from ebbflow.frontend.collection import Collection
+from ebbflow.frontend.column import Column, col, lit, when
+from ebbflow.frontend.dataflow import Dataflow
+from ebbflow.functions import (  # noqa: A004: they are meant to read as ebb.sum, ebb.min ...
+    abs, any_value, avg, ceil, coalesce, concat, count, count_distinct, exp, floor, greatest, least, length, log, lower, max, mean,
+    min, round, sqrt, sum, upper,
+)  # fmt: skip
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Collection", "Column", "Dataflow", "EbbflowError", "Schema", "Session", "Table", "abs", "algorithms", "any_value", "avg",
+    "ceil", "coalesce", "col", "concat", "count", "count_distinct", "errors", "exp", "floor", "functions", "greatest", "least",
+    "length", "lit", "log", "lower", "max", "mean", "min", "round", "sqrt", "sum", "upper", "when",
+]  # fmt: skip
+
+_LATER = {"Session": "ebbflow.frontend.session", "Table": "ebbflow.frontend.table"}
+_PROMISED = ("spark", "changes", "append", "upsert", "debezium", "change_feed", "table", "change_log", "view", "each", "kafka")
+
+
+def __getattr__(name: str) -> object:
+    if name == "algorithms":
+        return importlib.import_module("ebbflow.algorithms")
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    if name in _PROMISED:
+        raise errors.UnknownMethod(f"ebb.{name} belongs to running on Spark, which is not built yet.", hint="flow.run() runs a program in this process.")
+    raise AttributeError(f"module 'ebbflow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,172 @@
+"""Other tools' words for what we have.
+
+PySpark's spellings work as they are, since the verbs are PySpark's; words of other tools are answered with ours, which
+is quicker than a page of documentation.
+
+Rule: this table is the only place where a second spelling is made; tests go through it line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+# A second spelling: the same arguments, or arguments put into our shape.
+COLLECTION: dict[str, str | Callable[..., Any]] = {
+    "where": "filter",
+    "groupBy": "group_by",
+    "groupby": "group_by",
+    "withColumn": lambda self, name, value: self.with_columns(**{name: value}),
+    "withColumns": lambda self, columns: self.with_columns(**columns),
+    "withColumnRenamed": lambda self, old, new: self.rename({old: new}),
+    "unionByName": "union",
+    "unionAll": "union",
+    "crossJoin": lambda self, other, suffix=None: self.join(other, how="cross", suffix=suffix),
+    "orderBy": "order_by",
+    "printSchema": "print_schema",
+}
+COLUMN: dict[str, str | Callable[..., Any]] = {
+    "isNull": "is_null",
+    "isNotNull": "is_not_null",
+    "isNaN": "is_nan",
+    "isin": "is_in",
+    "astype": "cast",
+    "name": "alias",
+    "eqNullSafe": "eq_null_safe",
+    "startswith": lambda self, other: self.str.starts_with(other),
+    "endswith": lambda self, other: self.str.ends_with(other),
+    "contains": lambda self, other: self.str.contains(other),
+    "substr": lambda self, start, length: self.str.substr(start, length),
+}
+GROUPED: dict[str, str | Callable[..., Any]] = {"mean": "avg"}
+TABLE: dict[str, str | Callable[..., Any]] = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
+
+# join(how=...)
+HOW = {
+    "inner": "inner", "left": "left", "right": "right", "full": "full", "semi": "semi", "anti": "anti", "cross": "cross",
+    "leftouter": "left", "rightouter": "right", "outer": "full", "fullouter": "full", "leftsemi": "semi", "leftanti": "anti",
+}  # fmt: skip
+
+_ROWS = "Rows are known when the program runs: flow.compute(...) once, or live.snapshot(name) and live.changes(name)"
+_FIRST = "A collection has no order: order_by(...).limit(n), or group_by(...).top(n, order_by=...), gives the first rows"
+
+# What other tools call it -> what to write here.
+FOREIGN: dict[str, str] = {
+    "merge": "join(other, on=...) joins; rows that replace others are flow.input(..., key=...) with live.upsert",
+    "assign": "with_columns(name=...) adds or replaces columns",
+    "mutate": "with_columns(name=...) adds or replaces columns",
+    "transform": "with_columns(name=...), select(...), or call your function with the collection",
+    "pipe": "call your function with the collection: fn(collection)",
+    "query": "filter(condition) keeps rows",
+    "loc": "filter(condition) keeps rows, select(...) columns",
+    "iloc": _FIRST,
+    "lazy": "everything is lazy here already: nothing runs before flow.run() or flow.compute(...)",
+    "cache": "nothing needs caching: what is shared is indexed once and kept up to date",
+    "persist": "nothing needs persisting: what is shared is indexed once; flow.run(checkpoint=...) survives restarts",
+    "unpersist": "nothing is persisted by hand",
+    "checkpoint": "flow.run(checkpoint=...) survives restarts",
+    "repartition": "rows are placed by the planner; flow.run(workers=n) says how many share the work",
+    "coalesce": "rows are placed by the planner; for nulls there is ebb.coalesce(a, b) and .fill_null(value)",
+    "map_partitions": "map_batches(fn, schema) gets whole arrays",
+    "mapPartitions": "map_batches(fn, schema) gets whole arrays",
+    "mapInArrow": "map_batches(fn, schema) gets whole arrays",
+    "mapInPandas": "map_batches(fn, schema) gets whole arrays",
+    "map": "map_rows(fn, schema) for your own function; select(name=expression) is faster",
+    "apply": "map_rows(fn, schema) for your own function; select(name=expression) is faster",
+    "flatMap": "flat_map(fn, schema)",
+    "explode": "flat_map(fn, schema) gives any number of rows for each",
+    "collect": _ROWS,
+    "show": _ROWS,
+    "head": _FIRST,
+    "first": _FIRST,
+    "take": _FIRST,
+    "tail": _FIRST,
+    "limit": _FIRST,
+    "top": _FIRST,
+    "nlargest": _FIRST,
+    "sort": "order_by(...).limit(n); a collection has no order otherwise",
+    "sort_values": "order_by(...).limit(n); a collection has no order otherwise",
+    "count": "group_by(...).count() counts rows and keeps the count up to date; group_by().count() counts them all",
+    "value_counts": "group_by(column).count()",
+    "sum": "group_by(...).agg(total=ebb.sum(...)); without keys group_by() is one group",
+    "toPandas": _ROWS + "; a Table has to_pandas()",
+    "to_pandas": _ROWS + "; a Table has to_pandas()",
+    "to_arrow": _ROWS + "; a Table has to_arrow()",
+    "write": "flow.output(name, collection) names a result; sinks belong to flow.stream",
+    "writeStream": "flow.stream(spark, ...) runs a program on streams",
+    "createOrReplaceTempView": "flow.sql(...) knows the inputs by name",
+    "unique": "distinct()",
+    "dropDuplicates": "distinct(); one row per key is group_by(key).top(1, order_by=...)",
+    "drop_duplicates": "distinct(); one row per key is group_by(key).top(1, order_by=...)",
+    "deduplicate": "distinct(); one row per key is group_by(key).top(1, order_by=...)",
+    "subtract": "a - b subtracts counts; rows of a without a partner in b are a.antijoin(b, on=...)",
+    "exceptAll": "a - b subtracts counts; threshold(lambda n: max(n, 0)) leaves out what is below zero",
+    "except_": "(a.distinct() - b.distinct()).distinct()",
+    "intersect": "a.distinct().semijoin(b, on=list(a.columns))",
+    "difference": "a - b subtracts counts; rows of a without a partner in b are a.antijoin(b, on=...)",
+    "append": "union(other) puts collections together",
+    "vstack": "union(other) puts collections together",
+    "fillna": "with_columns(x=col(\"x\").fill_null(value))",
+    "fill_null": "with_columns(x=col(\"x\").fill_null(value))",
+    "dropna": "filter(col(\"x\").is_not_null())",
+    "drop_nulls": "filter(col(\"x\").is_not_null())",
+    "selectExpr": "select(name=expression)",
+    "withWatermark": "frontiers say what is complete: live.advance_to(time)",
+    "pivot": "one aggregate for each value: agg(a=ebb.sum(ebb.when(col(\"k\") == \"a\", col(\"x\"))))",
+    "melt": "flat_map(fn, schema) gives several rows for each",
+    "window": "group_by with the window's start, an expression, as a key",
+    "rolling": "group_by with the window's start, an expression, as a key",
+    "over": "aggregate with group_by and join the result back",
+    "loop": "iterate(body)",
+    "enter": "outer collections enter a loop by themselves: use them in the body of iterate",
+    "leave": "what the body of iterate returns leaves the loop by itself",
+    "arrange_by_key": "the planner indexes what is joined, once: join(other, on=...)",
+    "arrange": "the planner indexes what is joined, once: join(other, on=...)",
+    "reduce": "group_by(...).reduce(fn, schema)",
+    "schema_of": "collection.schema",
+    "dtypes": "collection.schema",
+}
+FOREIGN_COLUMN: dict[str, str] = {
+    "fillna": "fill_null(value)",
+    "isna": "is_null()",
+    "notna": "is_not_null()",
+    "isnull": "is_null()",
+    "notnull": "is_not_null()",
+    "map": "write the expression, or map_rows(fn, schema) on the collection for your own function",
+    "apply": "write the expression, or map_rows(fn, schema) on the collection for your own function",
+    "over": "aggregate with group_by and join the result back",
+    "sum": "ebb.sum(\"x\") in group_by(...).agg(...)",
+    "mean": "ebb.avg(\"x\") in group_by(...).agg(...)",
+    "avg": "ebb.avg(\"x\") in group_by(...).agg(...)",
+    "min": "ebb.min(\"x\") in group_by(...).agg(...)",
+    "max": "ebb.max(\"x\") in group_by(...).agg(...)",
+    "count": "ebb.count(\"x\") in group_by(...).agg(...)",
+    "lower": "str.lower()",
+    "upper": "str.upper()",
+    "strip": "str.trim()",
+    "year": "dt.year()",
+    "month": "dt.month()",
+    "day": "dt.day()",
+    "like": "str.contains(text), str.starts_with(text) or str.ends_with(text)",
+    "rlike": "str.contains(text); patterns need map_rows",
+    "clip": "ebb.greatest(low, ebb.least(high, column))",
+    "getItem": "columns hold single values; split them with flat_map",
+}
+
+
+def second_spellings(table: dict[str, str | Callable[..., Any]]) -> Callable[[Class], Class]:
+    """A class decorator: every line of the table becomes a method."""
+
+    def given(kind: Class) -> Class:
+        for word, ours in table.items():
+            if isinstance(ours, str):
+                setattr(kind, word, getattr(kind, ours))
+            else:
+                ours.__name__ = word
+                ours.__doc__ = f"PySpark's {word}."
+                setattr(kind, word, ours)
+        return kind
+
+    return given

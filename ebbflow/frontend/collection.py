@@ -1,0 +1,500 @@
+"""Collections: what people build programs of.
+
+A collection is a node of a graph.  Every method is a few lines that add nodes; nothing is computed before the program
+runs, and a collection can be used any number of times.
+
+Rule: a method never changes its collection; it gives a new one, or refuses and leaves the plan as it was.
+"""
+
+from __future__ import annotations
+
+import inspect as signatures
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from ebbflow.columns.ddl import schema_of
+from ebbflow.columns.expression import Column as Read
+from ebbflow.columns.expression import Expr
+from ebbflow.columns.operations import converted
+from ebbflow.columns.resolve import condition, resolve, unknown_column
+from ebbflow.columns.schema import LONG, Field, Schema
+from ebbflow.columns.written import Named
+from ebbflow.dataflow import explain, nodes as n
+from ebbflow.dataflow.graph import Graph
+from ebbflow.errors import (
+    DuplicateName,
+    EbbflowError,
+    NoOrder,
+    NotAnExpression,
+    PlanError,
+    TypeMismatch,
+    users_place,
+)
+from ebbflow.frontend import aliases, joining, looping, shaping
+from ebbflow.frontend.column import Column, Row, traced, unknown_method
+from ebbflow.frontend.grouping import Grouped, first
+from ebbflow.frontend.shaping import called, computed, every_column, own_function, project, projected
+
+
+class Lines(str):
+    """Text that shows itself as it is, also where Python would show its quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@aliases.second_spellings(aliases.COLLECTION)
+class Collection:
+    """A multiset of typed records that changes over time.
+
+    `c.x` and `c["x"]` are its columns; a column that is named like a method is reached by the second.
+    """
+
+    __slots__ = ("__weakref__", "_graph", "_node")
+
+    def __init__(self, graph: Graph, node: int):
+        self._graph, self._node = graph, node
+
+    # ---- columns ----------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """The names and types of the columns, in order."""
+        return self._graph.schemas[self._node]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self.schema.names)
+
+    def select(self, *names: object, **exprs: object) -> Collection:
+        """These columns: names keep theirs, keywords name or compute.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("steps", edges.select("src", to="dst", length=lambda r: r.dst - r.src))
+        >>> flow.compute(edges=[(1, 4)])["steps"].rows()
+        [(1, 4, 3, 1)]
+        """
+        columns: list[tuple[str, Expr]] = []
+        for given in _flat(names):
+            columns += every_column(self.schema) if given == "*" and isinstance(given, str) else [self._kept(given, "select")]
+        columns += [(name, computed(self._graph, self._node, given, "select")[1]) for name, given in exprs.items()]
+        if not columns:
+            raise NotAnExpression("select keeps no column.", hint=f"Name some of: {', '.join(self.columns)}.")
+        return self._at(projected(self._graph, self._node, columns))
+
+    def with_columns(self, *named: object, **exprs: object) -> Collection:
+        """The columns there are, and these: a known name is replaced where it stands, a new one put at the end.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("later", edges.with_columns(dst=edges.dst + 1, far=edges.dst > 3))
+        >>> flow.compute(edges=[(1, 4)])["later"].rows()
+        [(1, 5, True, 1)]
+        """
+        columns = dict(every_column(self.schema))
+        for given in _flat(named):
+            added = given.items() if isinstance(given, Mapping) else [self._kept(given, "with_columns")]
+            exprs = {**dict(added), **exprs}
+        columns |= {name: x if isinstance(x, Read) else self._expr(x, "with_columns") for name, x in exprs.items()}
+        return self._at(projected(self._graph, self._node, columns.items()))
+
+    def drop(self, *names: object) -> Collection:
+        """Without these columns.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.input("edges", "src long, dst long, weight double").drop("weight").columns
+        ['src', 'dst']
+        """
+        dropped = {self._there(name, "drop") for name in _flat(names)}
+        kept = [column for column in every_column(self.schema) if column[0] not in dropped]
+        if not kept:
+            raise NotAnExpression("drop leaves no column.", hint="A collection has at least one.")
+        return self._at(project(self._graph, self._node, kept))
+
+    def rename(self, names: Mapping[str, str] | None = None, /, **named: str) -> Collection:
+        """Other names for some columns: `rename({"old": "new"})`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.input("edges", "src long, dst long").rename({"src": "dst", "dst": "src"}).columns
+        ['dst', 'src']
+        """
+        if names is not None and not isinstance(names, Mapping):
+            raise NotAnExpression(f"rename takes a dictionary from old names to new ones; got {names!r}.", hint='For example rename({"old": "new"}).')
+        new = {self._there(old, "rename"): name for old, name in {**(names or {}), **named}.items()}
+        return self._at(projected(self._graph, self._node, [(new.get(name, name), expr) for name, expr in every_column(self.schema)]))
+
+    def print_schema(self) -> None:
+        """Print the columns as PySpark does, one a line."""
+        print("\n".join(["root", *(f" |-- {field.name}: {field.type}" for field in self.schema)]))  # noqa: T201
+
+    def __getitem__(self, name: object) -> Column | Collection:  # type: ignore[override]
+        if isinstance(name, list | tuple):
+            return self.select(*name)
+        if isinstance(name, Column):
+            return self.filter(name)
+        return Column(Named(self._there(name, "[...]"), self._node))
+
+    def __getattr__(self, name: str) -> Column:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self.schema:
+            return Column(Named(name, self._node))
+        known = [word for word in dir(Collection) if not word.startswith("_")]
+        where = called(self._graph, self._node)
+        if name in aliases.FOREIGN or name.startswith("_"):
+            raise unknown_method(name, f"A collection ({where})", aliases.FOREIGN, ())
+        raise unknown_column(f'there is no column and no method "{name}" in {where}', name, self.schema.names) if not (
+            _near_method(name, known, self.columns)
+        ) else unknown_method(name, f"A collection ({where}, with the columns {', '.join(self.columns)})", {}, [*self.columns, *known])
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self.columns]
+
+    # ---- rows -------------------------------------------------------------------------------
+
+    def filter(self, *conditions: object) -> Collection:
+        """The rows for which every condition is true (not false, not null).
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("up", edges.filter(edges.src < edges.dst, lambda r: r.dst.is_in([2, 3])))
+        >>> flow.compute(edges=[(1, 2), (3, 1), (1, 9)])["up"].rows()
+        [(1, 2, 1)]
+        """
+        node = self._node
+        for given in _flat(conditions):
+            if isinstance(given, str) and given not in self.schema and not given.isidentifier():
+                raise NotAnExpression(f'filter does not read SQL: "{given}".', hint='Write it with columns: col("x") > 3; whole queries are flow.sql(...).')
+            holds = condition(self._expr(given, "filter"), "filter")
+            node = self._graph.add(n.Linear(node, n.Filter(holds)), users_place())
+        return self._at(node)
+
+    def distinct(self) -> Collection:
+        """One copy of each row whose count is above zero.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("once", flow.input("xs", "x long").distinct())
+        >>> flow.compute(xs=[(3,), (3,), (5,)])["once"].rows()
+        [(3, 1), (5, 1)]
+        """
+        return self._at(shaping.distinct(self._graph, self._node))
+
+    def union(self, *others: Collection) -> Collection:
+        """All the rows of all of them, by the names of their columns; duplicates are kept.  Also `concat`, and `a + b`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> a, b = flow.input("a", "x long, y long"), flow.input("b", "y long, x long")
+        >>> flow.output("both", a.union(b))
+        >>> flow.compute(a=[(1, 2)], b=[(2, 1)])["both"].rows()
+        [(1, 2, 2)]
+        """
+        nodes = [self._node, *(self._other(other, "union") for other in _flat(others))]
+        return self._at(shaping.sum_of(self._graph, nodes, "union"))
+
+    concat = union
+
+    def __add__(self, other: Collection) -> Collection:
+        return self.union(other)
+
+    def __sub__(self, other: Collection) -> Collection:
+        """The counts of the other subtracted; a row may end with a count below zero."""
+        here, there = shaping.unified(self._graph, [self._node, self._other(other, "-")], "-")
+        return self._at(self._graph.add(n.Concat((here, shaping.negated(self._graph, there))), users_place()))
+
+    def negate(self) -> Collection:
+        """Every count with its sign changed."""
+        return self._at(shaping.negated(self._graph, self._node))
+
+    def __neg__(self) -> Collection:
+        return self.negate()
+
+    def threshold(self, fn: Callable[[int], int]) -> Collection:
+        """Each row with its count n replaced by `fn(n)`; fn is not asked about 0.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("halves", flow.input("xs", "x long").threshold(lambda n: n // 2))
+        >>> flow.compute(xs=[(3,), (3,), (3,), (3,), (5,)])["halves"].rows()
+        [(3, 2)]
+        """
+        reducer = n.Threshold(own_function(fn, "threshold"))
+        return self._new(n.Reduce(self._node, self.schema.names, reducer, self.schema))
+
+    def consolidate(self) -> Collection:
+        """The same collection.  Changes of one row at one time are always added up before anyone sees them, in loops too."""
+        return self
+
+    # ---- joins ------------------------------------------------------------------------------
+
+    def join(self, other: Collection, on: object = None, how: str = "inner", suffix: str | None = None) -> Collection:
+        """Pairs of rows that belong together: left columns, then the right's other columns.
+
+        on: a name, a list of names, {"left": "right"}, or `a.x == b.y`, several with &.
+        how: inner left right full semi anti cross.  Null keys match nothing.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> people, towns = flow.input("people", "name string, town long"), flow.input("towns", "id long, at string")
+        >>> flow.output("where", people.join(towns, on={"town": "id"}, how="left"))
+        >>> flow.compute(people=[("Ann", 1), ("Bob", None)], towns=[(1, "Aix")])["where"].rows()
+        [('Ann', 1, 'Aix', 1), ('Bob', None, None, 1)]
+        """
+        return self._at(joining.join(self._graph, self._node, self._other(other, "join"), on, how, suffix))
+
+    def semijoin(self, other: Collection, on: object = None) -> Collection:
+        """The rows that have a partner, once, however many partners there are."""
+        return self.join(other, on, how="semi")
+
+    def antijoin(self, other: Collection, on: object = None) -> Collection:
+        """The rows that have no partner; those with a null key are among them.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> all, gone = flow.input("all", "x long"), flow.input("gone", "x long")
+        >>> flow.output("left", all.antijoin(gone, on="x"))
+        >>> flow.compute(all=[(1,), (2,), (None,)], gone=[(2,), (2,)])["left"].rows()
+        [(None, 1), (1, 1)]
+        """
+        return self.join(other, on, how="anti")
+
+    # ---- groups and order -------------------------------------------------------------------
+
+    def group_by(self, *keys: object, **named: object) -> Grouped[Collection]:
+        """The rows by key, for `.agg(...)`, `.count()`, `.top(...)`, `.reduce(...)`; keys may be computed.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> xs = flow.input("xs", "x long")
+        >>> flow.output("sizes", xs.group_by(odd=xs.x % 2 == 1).count())
+        >>> flow.compute(xs=[(1,), (2,), (5,)])["sizes"].rows()
+        [(False, 1, 1), (True, 2, 1)]
+        """
+        asked = [self._kept(key, "group_by") for key in _flat(keys)]
+        asked += [(name, self._expr(key, "group_by")) for name, key in named.items()]
+        return Grouped(self._graph, self._node, [(name, shaping.with_type(expr, name)) for name, expr in asked], self._at)
+
+    def agg(self, *columns: Column, **named: object) -> Collection:
+        """Aggregates of all rows: `group_by().agg(...)`."""
+        return self.group_by().agg(*columns, **named)
+
+    def order_by(self, *order: object) -> Ordered:
+        """`order_by("-x", "y").limit(n)`: the first n rows.  A collection has no order otherwise.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("best", flow.input("xs", "x long").order_by("-x").limit(2))
+        >>> flow.compute(xs=[(1,), (7,), (5,)])["best"].rows()
+        [(5, 1), (7, 1)]
+        """
+        return Ordered(self, _flat(order))
+
+    # ---- loops and times --------------------------------------------------------------------
+
+    def iterate(self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return") -> Collection:
+        """This collection, replaced by what the body makes of it, again and again until nothing changes.
+
+        The body is called once, with the loop's variable.  It may use any collection from outside, and loops inside.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> paths = edges.iterate(lambda paths: paths.join(edges, on={"dst": "src"}, suffix="_next")
+        ...     .select("src", dst="dst_next").union(edges).distinct())
+        >>> flow.output("paths", paths)
+        >>> flow.compute(edges=[(1, 2), (2, 3)])["paths"].rows()
+        [(1, 2, 1), (1, 3, 1), (2, 3, 1)]
+        """
+        starts = {looping.name_of_variable(body): self._node}
+        number = lambda answer: self._other(answer, "the body of iterate")
+        results, _ = looping.iterate(self._graph, starts, body, number, self._at, max_rounds, on_limit)
+        return results[0]
+
+    def delay(self, fn: Callable[..., object]) -> Collection:
+        """Every change at a later time: `delay(lambda t: t + 10)`.
+
+        With several coordinates `fn` gets one argument for each, or one with all by name, and returns as many times.
+        """
+        if self._graph.scopes[self._node]:
+            raise PlanError("delay moves the times of inputs, and this collection is inside a loop.", hint="Delay it before the loop, or delay the loop's result.")
+        names = self._graph.coordinates
+        clock = Schema(tuple(Field(name, LONG) for name in names))
+        moments = Row(clock, lambda name: f'delay looks for the coordinate "{name}" of a time')
+        found = _later(fn, moments, names)
+        times = []
+        for name, column in zip(names, found):
+            expr = resolve(column.tree, clock, "delay", "the time")
+            if not expr.type.is_integer:
+                raise TypeMismatch(f"delay makes {name} a {expr.type}; a time is a whole number.", hint='Round it, and .cast("long").')
+            times.append(converted(expr, LONG))
+        return self._new(n.Linear(self._node, n.Delay(tuple(times))))
+
+    # ---- your own code ----------------------------------------------------------------------
+
+    def map_batches(self, fn: Callable[..., object], schema: object) -> Collection:
+        """Your function over whole arrays: a dict of columns in, a dict of columns of `schema` with as many rows out."""
+        return self._applied(fn, schema, "batches", "map_batches")
+
+    def map_rows(self, fn: Callable[..., object], schema: object) -> Collection:
+        """Your function over each row, a named tuple, gives a row of `schema`.  Slower than expressions and map_batches.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("hex", flow.input("xs", "x long").map_rows(lambda row: (hex(row.x),), "x string"))
+        >>> flow.compute(xs=[(255,)])["hex"].rows()
+        [('0xff', 1)]
+        """
+        return self._applied(fn, schema, "rows", "map_rows")
+
+    def flat_map(self, fn: Callable[..., object], schema: object) -> Collection:
+        """Your function over each row gives any number of rows of `schema`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("words", flow.input("lines", "line string").flat_map(lambda r: [(w,) for w in r.line.split()], "word string"))
+        >>> flow.compute(lines=[("to be or not to be",)])["words"].rows()
+        [('be', 2), ('not', 1), ('or', 1), ('to', 2)]
+        """
+        return self._applied(fn, schema, "flat", "flat_map")
+
+    # ---- looking ----------------------------------------------------------------------------
+
+    def inspect(self, fn: Callable[..., object]) -> Collection:
+        """The same collection; `fn(changes)` is shown what passes.  Use what is returned: what nobody needs is not run."""
+        return self._new(n.Linear(self._node, n.Inspect(own_function(fn, "inspect"))))
+
+    def explain(self) -> Lines:
+        """The plan that leads to this collection, as text."""
+        return Lines(explain.text(self._graph.leading_to(self._node)))
+
+    def __repr__(self) -> str:
+        return f"Collection {called(self._graph, self._node)} ({self.schema})"
+
+    def __iter__(self) -> NoReturn:
+        raise EbbflowError("a collection cannot be looped over: its rows are known when the program runs.", hint="Name it with flow.output(name, c); then flow.compute(...)[name] is a Table, or live.snapshot(name).")
+
+    def __len__(self) -> NoReturn:
+        raise EbbflowError("a collection has no length before the program runs.", hint="group_by().count() counts its rows and keeps the count right.")
+
+    def __bool__(self) -> NoReturn:
+        raise EbbflowError("a collection is neither true nor false before the program runs.", hint="Whether it has rows is a result: group_by().count().")
+
+    # ---- what they share --------------------------------------------------------------------
+
+    def _at(self, node: int) -> Collection:
+        return Collection(self._graph, node)
+
+    def _new(self, node: n.Node) -> Collection:
+        return self._at(self._graph.add(node, users_place()))
+
+    def _expr(self, given: object, verb: str) -> Expr:
+        return computed(self._graph, self._node, given, verb)[1]
+
+    def _there(self, name: object, verb: str) -> str:
+        """The name of a column that exists."""
+        found = name.output_name if isinstance(name, Column) else name
+        if found not in self.schema:
+            raise unknown_column(f'{verb} looks for the column "{found}" in {called(self._graph, self._node)}', found, self.columns)
+        return str(found)
+
+    def _kept(self, given: object, verb: str) -> tuple[str, Expr]:
+        """A positional column: a name, or an expression that has one."""
+        column, expr = computed(self._graph, self._node, given, verb)
+        if column.output_name is None:
+            raise NotAnExpression(f"{verb} does not know what to call {column.tree}.", hint=f'Name it: {verb}(total=...), or .alias("total").')
+        return column.output_name, expr
+
+    def _other(self, other: object, verb: str) -> int:
+        if not isinstance(other, Collection):
+            raise PlanError(f"{verb} takes a collection; got {_shown(other)}.", hint="Inputs are collections: flow.input(name, schema).")
+        if other._graph is not self._graph:
+            raise PlanError(f"{verb} mixes two dataflows: {called(self._graph, self._node)} and {called(other._graph, other._node)}.", hint="Make both inputs of one Dataflow.")
+        return other._node
+
+    def _applied(self, fn: object, schema: object, how: str, verb: str) -> Collection:
+        return self._new(n.Linear(self._node, n.Apply(own_function(fn, verb), how, schema_of(schema))))
+
+
+class Ordered:
+    """What `order_by` gives: it can only be cut, since a collection has no order."""
+
+    __slots__ = ("_collection", "_order")
+
+    def __init__(self, collection: Collection, order: list[object]):
+        if not order:
+            raise NoOrder("order_by has nothing to order by.", hint='For example order_by("-x").limit(10), the largest x first.')
+        self._collection, self._order = collection, order
+
+    def limit(self, number: int) -> Collection:
+        """The first rows; copies count, and ties go by the whole row."""
+        c = self._collection
+        return c._at(first(c._graph, c._node, [], number, self._order, "limit"))
+
+    head = limit
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise _only_limit(f'"{name}" after order_by')
+
+    def __iter__(self) -> NoReturn:
+        raise _only_limit("a loop over what order_by gives")
+
+    def __repr__(self) -> str:
+        return f"Ordered({self._collection!r}); say .limit(n)"
+
+
+class _OnlyLimit(NoOrder, AttributeError):
+    """The same topic, for hasattr."""
+
+
+def _only_limit(what: str) -> NoOrder:
+    error = _OnlyLimit(f"{what} has no meaning: a collection has no order.", hint="order_by(...).limit(n) gives the first rows; order a Table after reading it: to_pandas().sort_values(...).")
+    return error
+
+
+def _later(fn: Callable[..., object], moments: Row, names: tuple[str, ...]) -> list[Column]:
+    """The times a delay makes: one column for each coordinate."""
+    if not callable(fn):
+        raise NotAnExpression(f"delay takes a function of the time; got {fn!r}.", hint="For example delay(lambda t: t + 10).")
+    if len(names) == 1:
+        return [traced(lambda row: fn(_Time(row[names[0]].tree)), moments, "delay")]
+    separate = len(signatures.signature(fn).parameters) == len(names)
+    answer = fn(*(moments[name] for name in names)) if separate else fn(moments)
+    if not isinstance(answer, list | tuple) or len(answer) != len(names) or not all(isinstance(x, Column | int) for x in answer):
+        raise NotAnExpression(f"delay gives one time for each coordinate ({', '.join(names)}); got {answer!r}.", hint=f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1)).")
+    return [x if isinstance(x, Column) else traced(lambda _, x=x: x, moments, "delay") for x in answer]
+
+
+class _Time(Column):
+    """The one coordinate of a time: `t`, or by name, `t.time`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if isinstance(self.tree, Named) and name == self.tree.name:
+            return Column(self.tree)
+        return super().__getattr__(name)
+
+
+def _flat(given: Iterable[Any]) -> list[Any]:
+    """Arguments one by one, also where they came as a list."""
+    return [one for each in given for one in (each if isinstance(each, list | tuple) else [each])]
+
+
+def _near_method(name: str, methods: list[str], columns: list[str]) -> bool:
+    import difflib
+
+    return bool(difflib.get_close_matches(name, methods)) and not difflib.get_close_matches(name, columns)
+
+
+def _shown(value: object) -> str:
+    return f"{value!r}" if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"

@@ -1,0 +1,533 @@
+"""The sugar with which people write expressions.
+
+`col("x") + 1`, `edges.x + 1` and `lambda r: r.x + 1` build the same tree.  Nothing is computed here: a column has no
+value while the plan is made, and Python's own words that need one (if, and, len, int, f-strings) are refused with the
+way to say it.
+
+Rule: every operator and method gives a new Column; a lambda is called once and returns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from ebbflow.columns import written as w
+from ebbflow.columns.ddl import type_of
+from ebbflow.columns.resolve import near, unknown_column
+from ebbflow.columns.schema import Schema
+from ebbflow.errors import ColumnIsNoValue, EbbflowError, NotAnExpression, UnknownMethod
+from ebbflow.frontend import aliases
+
+_TRUTH = (
+    "Write & for and, | for or, ~ for not, each comparison in brackets: (r.x > 1) & (r.y < 2).  For if: ebb.when(cond, a).otherwise(b).  "
+    "For 1 < x < 3: x.between(1, 3) or (1 < x) & (x < 3).  For x in [...]: x.is_in([...])."
+)
+
+
+def _is_no_value(says: str, hint: str) -> NoReturn:
+    raise ColumnIsNoValue(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
+
+
+@aliases.second_spellings(aliases.COLUMN)
+class Column:
+    """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what operators and methods make of them."""
+
+    __slots__ = ("branches", "descending", "given_name", "tree")
+
+    def __init__(
+        self, tree: w.Written, given_name: str | None = None, branches: tuple[w.Written, ...] = (), descending: bool = False
+    ):
+        self.tree, self.given_name, self.branches, self.descending = tree, given_name, branches, descending
+
+    @property
+    def output_name(self) -> str | None:
+        """What the column is called in a select: its alias, or the name of the column it plainly is."""
+        return self.given_name or (self.tree.name if isinstance(self.tree, w.Named) else None)
+
+    # ---- arithmetic -------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Column:
+        return _apply("add", self, other)
+
+    def __radd__(self, other: object) -> Column:
+        return _apply("add", other, self)
+
+    def __sub__(self, other: object) -> Column:
+        return _apply("sub", self, other)
+
+    def __rsub__(self, other: object) -> Column:
+        return _apply("sub", other, self)
+
+    def __mul__(self, other: object) -> Column:
+        return _apply("mul", self, other)
+
+    def __rmul__(self, other: object) -> Column:
+        return _apply("mul", other, self)
+
+    def __truediv__(self, other: object) -> Column:
+        return _apply("div", self, other)
+
+    def __rtruediv__(self, other: object) -> Column:
+        return _apply("div", other, self)
+
+    def __floordiv__(self, other: object) -> Column:
+        return _apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: object) -> Column:
+        return _apply("floordiv", other, self)
+
+    def __mod__(self, other: object) -> Column:
+        return _apply("mod", self, other)
+
+    def __rmod__(self, other: object) -> Column:
+        return _apply("mod", other, self)
+
+    def __pow__(self, other: object) -> Column:
+        return _apply("pow", self, other)
+
+    def __rpow__(self, other: object) -> Column:
+        return _apply("pow", other, self)
+
+    def __neg__(self) -> Column:
+        return _apply("neg", self)
+
+    def __pos__(self) -> Column:
+        return self
+
+    def __abs__(self) -> Column:
+        return _apply("abs", self)
+
+    def __round__(self, digits: int = 0) -> Column:
+        return _apply("round", self, digits)
+
+    def __floor__(self) -> Column:
+        return _apply("floor", self)
+
+    def __ceil__(self) -> Column:
+        return _apply("ceil", self)
+
+    def abs(self) -> Column:
+        return _apply("abs", self)
+
+    def round(self, digits: int = 0) -> Column:
+        """Half away from zero, as in Spark."""
+        return _apply("round", self, digits)
+
+    def floor(self) -> Column:
+        return _apply("floor", self)
+
+    def ceil(self) -> Column:
+        return _apply("ceil", self)
+
+    def sqrt(self) -> Column:
+        return _apply("sqrt", self)
+
+    # ---- comparison and logic ---------------------------------------------------------------
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        return _apply("eq", self, other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return _apply("ne", self, other)
+
+    def __lt__(self, other: object) -> Column:
+        return _apply("lt", self, other)
+
+    def __le__(self, other: object) -> Column:
+        return _apply("le", self, other)
+
+    def __gt__(self, other: object) -> Column:
+        return _apply("gt", self, other)
+
+    def __ge__(self, other: object) -> Column:
+        return _apply("ge", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __and__(self, other: object) -> Column:
+        return _apply("and", self, other)
+
+    def __rand__(self, other: object) -> Column:
+        return _apply("and", other, self)
+
+    def __or__(self, other: object) -> Column:
+        return _apply("or", self, other)
+
+    def __ror__(self, other: object) -> Column:
+        return _apply("or", other, self)
+
+    def __xor__(self, other: object) -> Column:
+        """One of two conditions, not both."""
+        return _apply("ne", _apply("and", self, True), _apply("and", other, True))
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Column:
+        return _apply("not", self)
+
+    def eq_null_safe(self, other: object) -> Column:
+        """Equal, where null equals null."""
+        return _apply("eq_null_safe", self, other)
+
+    def is_null(self) -> Column:
+        return _apply("is_null", self)
+
+    def is_not_null(self) -> Column:
+        return _apply("not", _apply("is_null", self))
+
+    def is_nan(self) -> Column:
+        return _apply("is_nan", self)
+
+    def fill_null(self, value: object) -> Column:
+        """The value where this is null; text is text."""
+        return _apply("coalesce", self, value)
+
+    def is_in(self, *choices: object) -> Column:
+        """One of a few values: `r.kind.is_in(["a", "b"])`.  Rows of another collection are a semijoin."""
+        values: Sequence[object] = choices
+        if len(choices) == 1 and not isinstance(choices[0], str | bytes | Column):
+            if hasattr(choices[0], "semijoin"):
+                raise NotAnExpression("is_in takes a list of values, not a collection.", hint="Use a.semijoin(b, on=...).")
+            values = list(choices[0]) if isinstance(choices[0], Iterable) else choices
+        return _apply("is_in", self, *values)
+
+    def between(self, low: object, high: object) -> Column:
+        """Both ends belong to it."""
+        return _apply("and", _apply("ge", self, low), _apply("le", self, high))
+
+    # ---- the rest ---------------------------------------------------------------------------
+
+    def cast(self, kind: object) -> Column:
+        """As another type, `"double"` or `float`; null where a value has no counterpart."""
+        return Column(w.Applied("cast", (self.tree,), (type_of(kind),)), self.output_name)
+
+    def alias(self, name: str) -> Column:
+        return Column(self.tree, name, self.branches, self.descending)
+
+    def desc(self) -> Column:
+        """For order_by: the largest first."""
+        return Column(self.tree, self.given_name, self.branches, True)
+
+    def asc(self) -> Column:
+        return Column(self.tree, self.given_name, self.branches, False)
+
+    def when(self, condition: object, value: object) -> Column:
+        if not self.branches:
+            raise NotAnExpression("when(...) continues another when(...).", hint="Begin with ebb.when(cond, value).")
+        return _branched((*self.branches, _condition(condition), _branch(value)))
+
+    def otherwise(self, value: object) -> Column:
+        if not self.branches:
+            raise NotAnExpression("otherwise(...) ends a when(...).", hint="Begin with ebb.when(cond, value).")
+        return Column(w.Applied("when", (*self.branches, _branch(value))))
+
+    @property
+    def str(self) -> Text:
+        return Text(self)
+
+    @property
+    def dt(self) -> Moment:
+        return Moment(self)
+
+    def __repr__(self) -> str:
+        return f"Column<{self.tree}>" + (f" as {self.given_name}" if self.given_name else "")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
+
+    # ---- what a column is asked for and does not have ---------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        _is_no_value("if, and, or, not, in and chained comparisons ask a column whether it is true", _TRUTH)
+
+    def __iter__(self) -> NoReturn:
+        _is_no_value("a loop asks a column for its values", "Expressions work on the whole column; your own code over rows is map_rows(fn, schema).")
+
+    def __len__(self) -> NoReturn:
+        _is_no_value("len() asks a column for its length", 'The length of text is .str.length(); rows are counted by group_by(...).count().')
+
+    def __contains__(self, item: object) -> NoReturn:
+        _is_no_value("`in` asks a column for its values", "Text within text is .str.contains(text); a few values are .is_in([...]); rows of another collection are a semijoin.")
+
+    def __int__(self) -> NoReturn:
+        _is_no_value("int() asks a column for a number", 'Write .cast("long"); / and // and ebb.floor work on columns.')
+
+    def __index__(self) -> NoReturn:
+        _is_no_value("a column stands where Python needs a number", "Write the computation with columns; your own code over rows is map_rows(fn, schema).")
+
+    def __float__(self) -> NoReturn:
+        _is_no_value("float(), and the functions of math, ask a column for a number", 'Write .cast("double"); functions are ebb.sqrt(x), or numpy\'s: np.sqrt(x).')
+
+    __complex__ = __float__
+
+    def __format__(self, spec: str) -> NoReturn:
+        _is_no_value('an f-string, or format(), would make text of a column', 'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").')
+
+    def __getitem__(self, item: object) -> NoReturn:
+        _is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
+
+    # ---- numpy ------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **options: object) -> Column:
+        build = UFUNCS.get(ufunc.__name__)
+        if method != "__call__" or options or build is None:
+            raise NotAnExpression(
+                f"numpy's {ufunc.__name__}{'' if method == '__call__' else '.' + method} does not work on a column.",
+                hint=f"These do: {', '.join(sorted(UFUNCS))}.  Whole arrays are map_batches(fn, schema).",
+            )
+        return build(*inputs)
+
+    def __array_function__(self, function: Any, types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Column:
+        if function.__name__ == "where" and len(args) == 3:
+            return when(args[0], args[1]).otherwise(args[2])
+        raise NotAnExpression(
+            f"numpy's {function.__name__} needs the values, and a column has none while the plan is made.",
+            hint="For np.where write ebb.when(cond, a).otherwise(b).  Whole arrays are map_batches(fn, schema).",
+        )
+
+
+# `str` and `abs` are attributes of Column: below the class the builtins are themselves again.
+
+
+class Text:
+    """`.str`: what can be done with text.  Plain strings given here are text, not columns."""
+
+    __slots__ = ("column",)
+
+    def __init__(self, column: Column):
+        self.column = column
+
+    def lower(self) -> Column:
+        return _apply("lower", self.column)
+
+    def upper(self) -> Column:
+        return _apply("upper", self.column)
+
+    def length(self) -> Column:
+        return _apply("length", self.column)
+
+    def substr(self, start: object, length: object) -> Column:
+        """From a position (the first is 1; negative ones count from the end), so many characters."""
+        return _apply("substr", self.column, start, length)
+
+    def concat(self, *others: object) -> Column:
+        return _apply("concat", self.column, *others)
+
+    def contains(self, text: object) -> Column:
+        return _apply("contains", self.column, text)
+
+    def starts_with(self, text: object) -> Column:
+        return _apply("starts_with", self.column, text)
+
+    def ends_with(self, text: object) -> Column:
+        return _apply("ends_with", self.column, text)
+
+    def trim(self) -> Column:
+        """Without spaces at both ends."""
+        return _apply("trim", self.column)
+
+    def ltrim(self) -> Column:
+        return _apply("ltrim", self.column)
+
+    def rtrim(self) -> Column:
+        return _apply("rtrim", self.column)
+
+    def replace(self, search: object, by: object) -> Column:
+        return _apply("replace", self.column, search, by)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_method(name, ".str", {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)", "endswith": "ends_with(text)"}, _public(Text))
+
+
+class Moment:
+    """`.dt`: what can be done with dates and timestamps."""
+
+    __slots__ = ("column",)
+
+    def __init__(self, column: Column):
+        self.column = column
+
+    def year(self) -> Column:
+        return _apply("year", self.column)
+
+    def month(self) -> Column:
+        return _apply("month", self.column)
+
+    def day(self) -> Column:
+        return _apply("day", self.column)
+
+    def hour(self) -> Column:
+        return _apply("hour", self.column)
+
+    def minute(self) -> Column:
+        return _apply("minute", self.column)
+
+    def second(self) -> Column:
+        return _apply("second", self.column)
+
+    def weekday(self) -> Column:
+        """0 is Monday."""
+        return _apply("weekday", self.column)
+
+    def date(self) -> Column:
+        return self.column.cast("date")
+
+    def add_days(self, days: object) -> Column:
+        return _apply("date_add", self.column, days)
+
+    def days_since(self, start: object) -> Column:
+        return _apply("date_diff", self.column, start)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))
+
+
+# ---- making columns -------------------------------------------------------------------------
+
+
+def col(name: str) -> Column:
+    """The column of this name, of whatever collection the expression is used on.
+
+    >>> col("x") + 1
+    Column<add(x, 1)>
+    """
+    if not isinstance(name, str):
+        raise NotAnExpression(f"col takes the name of a column; got {name!r}.", hint="A constant is ebb.lit(value).")
+    return Column(w.Named(name))
+
+
+def lit(value: object) -> Column:
+    """A constant, the same for every row: `ebb.lit("text")`."""
+    return value if isinstance(value, Column) else Column(operand(value))
+
+
+def when(condition: object, value: object) -> Column:
+    """`ebb.when(cond, a).when(cond, b).otherwise(c)`; null where nothing holds and there is no otherwise.
+
+    Plain text is text, as in PySpark: `when(col("x") > 9, "big")`.
+    """
+    return _branched((_condition(condition), _branch(value)))
+
+
+def _branched(branches: tuple[w.Written, ...]) -> Column:
+    return Column(w.Applied("when", (*branches, w.Constant(None))), branches=branches)
+
+
+def _condition(condition: object) -> w.Written:
+    return w.Named(condition) if isinstance(condition, str) else operand(condition)
+
+
+def _branch(value: object) -> w.Written:
+    return w.Word(value) if isinstance(value, str) else operand(value)
+
+
+def operand(value: object) -> w.Written:
+    """One side of an operator: a column, or a constant."""
+    if isinstance(value, Column):
+        return value.tree
+    if callable(value) or hasattr(value, "semijoin"):
+        raise NotAnExpression(f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").')
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()  # a scalar of numpy's is a plain number
+    return w.Constant(value)
+
+
+def _apply(op: str, *args: object) -> Column:
+    return Column(w.Applied(op, tuple(operand(arg) for arg in args)))
+
+
+def named_or(value: object) -> Column:
+    """For functions: a plain string is the name of a column."""
+    return col(value) if isinstance(value, str) else lit(value)
+
+
+class Row:
+    """What a lambda is given: `r.x` and `r["x"]` are the columns."""
+
+    __slots__ = ("_looks", "_owner", "_schema")
+
+    def __init__(self, schema: Schema, looks: Callable[[str], str], owner: int | None = None):
+        self._schema, self._looks, self._owner = schema, looks, owner
+
+    def __getattr__(self, name: str) -> Column:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._schema:
+            raise unknown_column(self._looks(name), name, self._schema.names)
+        return Column(w.Named(name, self._owner))
+
+    def __iter__(self) -> NoReturn:
+        _is_no_value("a loop asks a row for its values", 'Name the columns: r.x, r["x"].')
+
+    def __repr__(self) -> str:
+        return f"Row({self._schema})"
+
+
+def value_of(given: object, row: Row, verb: str) -> Column:
+    """What someone gave where a value is wanted: a name, an expression, a lambda or a constant."""
+    if isinstance(given, Column):
+        return given
+    if isinstance(given, str):
+        row[given]  # is it there?
+        return Column(w.Named(given))
+    if callable(given) and not isinstance(given, type):
+        return traced(given, row, verb)
+    return lit(given)
+
+
+def traced(fn: Callable[..., object], row: Row, verb: str) -> Column:
+    """A lambda, called once."""
+    try:
+        answer = fn(row)
+    except EbbflowError:
+        raise
+    except TypeError as problem:
+        raise NotAnExpression(f"the function given to {verb} could not be traced: {problem}.", hint="It is called once, with one row of columns: lambda r: r.x + 1.") from problem
+    if isinstance(answer, Column):
+        return answer
+    hint = f'For text write ebb.lit({answer!r}), for a column r["{answer}"].' if isinstance(answer, str) else f"For a constant write ebb.lit({answer!r})."
+    if answer is None or isinstance(answer, list | tuple | dict) or callable(answer):
+        hint = "It returns one expression: lambda r: r.x + 1."
+    raise NotAnExpression(f"the function given to {verb} returned {answer!r}, and not an expression.", hint=hint)
+
+
+# ---- numpy's functions ----------------------------------------------------------------------
+
+
+def _op(op: str) -> Callable[..., Column]:
+    return lambda *args: _apply(op, *args)
+
+
+UFUNCS: dict[str, Callable[..., Column]] = {
+    "add": _op("add"), "subtract": _op("sub"), "multiply": _op("mul"), "divide": _op("div"), "true_divide": _op("div"),
+    "floor_divide": _op("floordiv"), "fmod": _op("mod"), "negative": _op("neg"), "positive": lambda x: x, "absolute": _op("abs"),
+    "fabs": lambda x: _apply("abs", x).cast("double"),
+    "remainder": lambda x, y: _apply("sub", x, _apply("mul", _apply("floordiv", x, y), y)),
+    "equal": _op("eq"), "not_equal": _op("ne"), "less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"),
+    "greater_equal": _op("ge"), "logical_and": _op("and"), "logical_or": _op("or"), "logical_not": _op("not"),
+    "bitwise_and": _op("and"), "bitwise_or": _op("or"), "invert": _op("not"), "isnan": _op("is_nan"),
+    "maximum": _op("greatest"), "minimum": _op("least"), "fmax": _op("greatest"), "fmin": _op("least"),
+    "sqrt": _op("sqrt"), "exp": _op("exp"), "log": _op("log"), "log2": _op("log2"), "log10": _op("log10"),
+    "power": _op("pow"), "float_power": _op("pow"), "square": lambda x: _apply("mul", x, x), "floor": _op("floor"),
+    "ceil": _op("ceil"), "sin": _op("sin"), "cos": _op("cos"), "tan": _op("tan"), "sign": _op("sign"),
+}  # fmt: skip
+
+
+# ---- words that are not there ---------------------------------------------------------------
+
+
+def _public(kind: type) -> list[str]:
+    return [name for name in dir(kind) if not name.startswith("_")]
+
+
+def unknown_method(name: str, owner: str, foreign: dict[str, str], known: Iterable[str]) -> AttributeError:
+    """Plain for Python's own probing (__array__, _repr_png_), else a sentence with our word or near ones."""
+    if name.startswith("_"):
+        return AttributeError(name)
+    if name in foreign:
+        return UnknownMethod(f'{owner} has no "{name}".', hint=f"Here: {foreign[name]}.")
+    return UnknownMethod(f'{owner} has no "{name}".', hint=near(name, known) or None)
