@@ -419,7 +419,9 @@ def program(
     exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool
 ) -> np.ndarray[Any, np.dtype[np.int64]] | None:
     """The words that compute `exprs` of each row for which `condition` holds; None where that is not possible inside."""
-    writing = _Writing(schema, pool, len(exprs))
+    if len(exprs) > REGISTERS:
+        return None
+    writing = _Writing(schema, pool, registers=len(exprs))
     try:
         if condition is not None:
             writing.step(FILTER, writing.operand(condition), into=0)
@@ -436,16 +438,10 @@ class _Writing:
 
     schema: Schema
     pool: Pool
-    outputs: int
+    registers: int
     steps: list[tuple[int, ...]] = field(default_factory=list)
     tables: list[tuple[int, list[int]]] = field(default_factory=list)
     known: dict[Expr, _Operand] = field(default_factory=dict)
-    registers: int = 0
-
-    def __post_init__(self) -> None:
-        self.registers = self.outputs
-        if self.registers > REGISTERS:
-            raise _NotInside
 
     def words(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         start = 1 + len(self.steps) * STEP
@@ -542,7 +538,9 @@ class _Writing:
             case "is_nan":
                 return self.step(SAME, args[0], word(NAN), into=into)
             case "length":
-                return self.step(TEXT_SIZE if kind.name == "binary" else TEXT_LENGTH, args[0], c=self.pool_word(), into=into)
+                return self.step(
+                    TEXT_SIZE if kind.name == "binary" else TEXT_LENGTH, args[0], c=self.pool_word(), into=into
+                )
             case "year" | "month" | "day":
                 days = self.days(args[0], kind)
                 return self.step({"year": YEAR, "month": MONTH, "day": DAY}[call.op], days, into=into)
