@@ -16,12 +16,13 @@ from pathlib import Path
 
 import click
 
+import ebbflow
 from ebbflow import errors
 from ebbflow.tools import doctor as machine
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(machine.version_of("ebbflow") or "unknown", prog_name="ebbflow")
+@click.version_option(ebbflow.__version__, prog_name="ebbflow")
 def main() -> None:
     """Differential dataflow for Python: results that stay right while the inputs change."""
 

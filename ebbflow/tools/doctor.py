@@ -17,6 +17,8 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
+import ebbflow
+
 NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
 OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta"}
 OLDEST_JAVA = 17
@@ -48,7 +50,7 @@ def python() -> Finding:
 
 
 def packages() -> list[Finding]:
-    found = [Finding("ebbflow", version_of("ebbflow") or "not installed, running from its source")]
+    found = [Finding("ebbflow", f"{ebbflow.__version__}, {os.path.dirname(ebbflow.__file__)}")]
     for name in NEEDED:
         version = version_of(name)
         hint = None if version else f"ebbflow needs {name}: pip install ebbflow brings it."

@@ -16,7 +16,7 @@ HEAVY = {
     "rich", "click", "hypothesis", "pytest", "multiprocessing", "asyncio", "concurrent",
 }  # fmt: skip
 LISTING = "import sys, json; before = set(sys.modules); {}; print(json.dumps(sorted(set(sys.modules) - before)))"
-MOST = 70
+MOST = 85
 
 
 def imported_by(statement):
@@ -36,6 +36,11 @@ def test_importing_ebbflow_loads_few_modules():
 @pytest.mark.parametrize("statement", ["import ebbflow", "import ebbflow.errors, ebbflow.events"])
 def test_importing_ebbflow_loads_nothing_heavy(statement):
     assert not {name.partition(".")[0] for name in imported_by(statement)} & HEAVY
+
+
+def test_importing_ebbflow_loads_only_us_and_the_standard_library():
+    foreign = {name.partition(".")[0] for name in imported_by("import ebbflow")} - sys.stdlib_module_names
+    assert {name for name in foreign if not name.startswith("_")} == {"ebbflow"}
 
 
 def test_the_count_would_notice_a_heavy_import():
