@@ -136,8 +136,8 @@ class DuplicateName(EbbflowError):
     """Two columns, inputs or outputs of one name."""
 
 
-class ColumnIsNoValue(EbbflowError, TypeError):
-    """A column asked for the one value it does not have while the plan is made: by if, and, int(), len(), f"..." ..."""
+class NoValueYet(EbbflowError, TypeError):
+    """A column or collection asked for a value while the plan is made: by if, and, for, int(), len(), an f-string ..."""
 
 
 class NotAnExpression(EbbflowError):
@@ -148,7 +148,7 @@ class UnclearJoin(EbbflowError):
     """A join that does not say which rows belong together, or what its columns are called."""
 
 
-class NoOrder(EbbflowError):
+class NoOrder(EbbflowError, AttributeError):
     """The first rows of a collection, which has no order."""
 
 
@@ -158,3 +158,7 @@ class NotBuiltYet(EbbflowError, NotImplementedError):
 
 class NumberOverflow(EbbflowError, OverflowError):
     """A number, or a count of rows, that has no place in 64 bits."""
+
+
+class FunctionFailed(EbbflowError):
+    """A user's own function raised, or returned what does not fit."""
