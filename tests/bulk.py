@@ -25,7 +25,9 @@ def runtime_for(number: int, asked: str | None) -> str:
     return asked or TURNS[number % len(TURNS)]
 
 
-def run(cases: range, seed: int, runtime: str | None = None, deadline: float | None = None, note=lambda number: None) -> Counter:
+def run(
+    cases: range, seed: int, runtime: str | None = None, deadline: float | None = None, note=lambda number: None
+) -> Counter:
     """Judge the cases; raises at the first that fails, with its number as `error.case`."""
     counts: Counter = Counter()
     for number in cases:
@@ -51,7 +53,9 @@ def sum_of_times(right: dict) -> int:
 def report(counts: Counter, seed: int, seconds: float) -> str:
     cases = counts["cases"]
     nested = sum(counts[f"{depth} nested loops"] for depth in (2, 3))
-    lines = [f"seed {seed}: {cases} cases, 0 failures, {seconds:.1f} s ({1000 * seconds / max(cases, 1):.1f} ms a case)"]
+    lines = [
+        f"seed {seed}: {cases} cases, 0 failures, {seconds:.1f} s ({1000 * seconds / max(cases, 1):.1f} ms a case)"
+    ]
     lines.append(f"  two or more nested loops {nested / max(cases, 1):.0%}, two input coordinates "
                  f"{counts['2 coordinates'] / max(cases, 1):.0%}, three {counts['3 coordinates'] / max(cases, 1):.0%}")  # fmt: skip
     rest = sorted((kind, count) for kind, count in counts.items() if kind != "cases")
@@ -84,7 +88,9 @@ def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None,
         print(text)
         return code
     number = current.value
-    print(f"case {number} of seed {seed} ended the process (exit code {child.exitcode}) on {runtime_for(number, runtime)}")
+    print(
+        f"case {number} of seed {seed} ended the process (exit code {child.exitcode}) on {runtime_for(number, runtime)}"
+    )
     print(shown(make_case(seed, number)[0], runtime_for(number, runtime)))
     return 1
 
@@ -112,8 +118,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--runtime", default=None, help="local-1, local-2, local-3, oracle; all of the local ones unless given")
-    parser.add_argument("--replay", type=int, default=None, metavar="CASE", help="judge one case, and make it smaller if it fails")
+    parser.add_argument(
+        "--runtime", default=None, help="local-1, local-2, local-3, oracle; all of the local ones unless given"
+    )
+    parser.add_argument(
+        "--replay", type=int, default=None, metavar="CASE", help="judge one case, and make it smaller if it fails"
+    )
     parser.add_argument("--show", type=int, default=None, metavar="CASE", help="print one case as it is")
     parser.add_argument("--minutes", type=float, default=None, help="stop after so long")
     parser.add_argument("--patience", type=float, default=120, help="seconds after which one case counts as hanging")

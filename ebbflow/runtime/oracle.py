@@ -274,7 +274,9 @@ def aggregate(op: str, at: int, type: Type, group: Collection, values: Values) -
         case "sum":
             return float_lane(exact_sum((values.decode(type, lane), weight) for lane, weight in weights.items()))
         case "avg" if type.is_float:
-            return float_lane(exact_sum((values.decode(type, lane), weight) for lane, weight in weights.items()) / count)
+            return float_lane(
+                exact_sum((values.decode(type, lane), weight) for lane, weight in weights.items()) / count
+            )
         case "avg":
             scaled = sum(lane * weight for lane, weight in weights.items())
             return float_lane(scaled / 10**type.scale / count if type.scale else scaled / count)
@@ -352,7 +354,7 @@ class Meaning:
                 return self._join(left, right, columns)
             case n.Reduce(source, key, reducer):
                 return self._reduce(self.graph.schemas[source], key, reducer)
-        return lambda: {}  # Input, Feedback: the moment knows
+        return dict  # Input, Feedback: the moment knows
 
     def _linear(self, action: n.Action, schema: Schema) -> Callable[[Collection], Collection]:
         match action:
@@ -372,7 +374,9 @@ class Meaning:
                 return lambda rows: {row: -weight for row, weight in rows.items()}
         return lambda rows: rows  # Enter, Leave, Delay: the moment knows; Inspect passes everything on
 
-    def _own_rows(self, function: n.Function, how: str, schema: Schema, given: Schema) -> Callable[[Record], list[Record]]:
+    def _own_rows(
+        self, function: n.Function, how: str, schema: Schema, given: Schema
+    ) -> Callable[[Record], list[Record]]:
         decoded = named_rows(schema, self.values)
 
         def answers(row: Record) -> list[Record]:
@@ -456,7 +460,10 @@ class Meaning:
                     if how == "rows":
                         answers = function.fn([(decoded(row), bare[row]) for row in rows])
                         return [(encoded_row(given, row, values), 1) for row in answers]
-                    columns = {**arrays_of(others, rows, values), "_count": np.array([bare[row] for row in rows], np.int64)}
+                    columns = {
+                        **arrays_of(others, rows, values),
+                        "_count": np.array([bare[row] for row in rows], np.int64),
+                    }
                     answered, _ = function.fn(columns, np.array([0, len(rows)], np.int64))
                     return [(row, 1) for row in rows_of(given, answered, values)]
 

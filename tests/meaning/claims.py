@@ -41,7 +41,13 @@ def claim(
             s.output("out", program(s, *(s.input(name, schema) for name, schema in schemas.items())))
             inputs = {name: [domain(t, nulls) for t in schema.types] for name, schema in schemas.items()}
 
-            @settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                derandomize=True,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
             @given(histories(inputs, width, side))
             def holds(steps: list[Step]) -> None:
                 judge(RUNTIMES[runtime], s.graph, steps)

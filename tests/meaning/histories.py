@@ -63,7 +63,9 @@ def random_changes(random: Random, name: str, rows: list[Row], times: list[Time]
     return changes
 
 
-def random_frontiers(random: Random, names: list[str], times: list[Time], steps: int) -> list[dict[str, tuple[Time, ...]]]:
+def random_frontiers(
+    random: Random, names: list[str], times: list[Time], steps: int
+) -> list[dict[str, tuple[Time, ...]]]:
     """How every input's frontier moves, step by step, to the end of all times."""
     width = len(times[0])
     together = random.random() < 0.6
@@ -90,7 +92,9 @@ def random_antichain(random: Random, times: list[Time]) -> tuple[Time, ...]:
     return lower_envelope([picked])
 
 
-def dealt(random: Random, changes: list[Change], moves: list[dict[str, tuple[Time, ...]]], eager: float = 0.2) -> list[Step]:
+def dealt(
+    random: Random, changes: list[Change], moves: list[dict[str, tuple[Time, ...]]], eager: float = 0.2
+) -> list[Step]:
     """The changes dealt to steps: each in the last step that may still bring it, or, if eager, in an earlier one."""
     hands: list[list[Change]] = [[] for _ in moves]
     for change in changes:
@@ -105,7 +109,10 @@ def dealt(random: Random, changes: list[Change], moves: list[dict[str, tuple[Tim
 def random_history(random: Random, inputs: dict[str, int], domain: list, nullable: bool, width: int) -> list[Step]:
     """inputs: each name with its number of columns."""
     times = random_times(random, width)
-    rows = {name: [random_row(random, domain, c, nullable) for _ in range(random.randint(1, 6))] for name, c in inputs.items()}
+    rows = {
+        name: [random_row(random, domain, c, nullable) for _ in range(random.randint(1, 6))]
+        for name, c in inputs.items()
+    }
     changes = [change for name in inputs for change in random_changes(random, name, rows[name], times)]
     moves = random_frontiers(random, list(inputs), times, random.choice([1, 1, 2, 2, 3, 4, 6]))
     steps = dealt(random, changes, moves, random.choice([0.0, 0.3, 1.0]))
@@ -135,7 +142,9 @@ def singletons(changes: list[Change], names: list[str], end: dict[str, tuple[Tim
     steps = []
     for i, change in enumerate(ordered):
         rest = {name: [c[2] for c in ordered[i + 1 :] if c[0] == name] for name in names}
-        steps.append(Step((change,), tuple((name, within(lower_envelope([rest[name]]), end[name])) for name in sorted(names))))
+        steps.append(
+            Step((change,), tuple((name, within(lower_envelope([rest[name]]), end[name])) for name in sorted(names)))
+        )
     return [*steps, Step((), tuple(sorted(end.items())))]
 
 
@@ -152,7 +161,10 @@ def histories(draw: st.DrawFn, inputs: dict[str, list[list]], width: int, side: 
     times = st.tuples(*[st.integers(0, side)] * width)
     diffs = st.sampled_from([1, 1, 1, -1, -1, 2, -2])
     change = st.one_of(
-        *(st.tuples(st.just(name), st.tuples(*map(st.sampled_from, columns)), times, diffs) for name, columns in inputs.items())
+        *(
+            st.tuples(st.just(name), st.tuples(*map(st.sampled_from, columns)), times, diffs)
+            for name, columns in inputs.items()
+        )
     )
     changes = draw(st.lists(change, max_size=12))
     antichains = st.lists(times, min_size=1, max_size=1 if width == 1 else 3).map(lambda t: lower_envelope([t]))

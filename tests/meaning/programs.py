@@ -428,7 +428,9 @@ class Author:
     def condition(self, source: int) -> Expr:
         s, random = self.s, self.random
         x = s.col(source, random.choice("ab"))
-        y: Expr = random.choice([s.col(source, "a"), s.col(source, "b"), lit(random.choice(DOMAINS[self.type]), self.type)])
+        y: Expr = random.choice(
+            [s.col(source, "a"), s.col(source, "b"), lit(random.choice(DOMAINS[self.type]), self.type)]
+        )
         return call(random.choice(["eq", "ne", "lt", "le", "gt", "ge"]), x, y)
 
     def filtered(self, source: int) -> int:
@@ -494,7 +496,12 @@ class Author:
             case 14:
                 self.tags.add("apply")
                 name, how = random.choice(
-                    [("swapped", "rows"), ("itself_and_swapped", "flat"), ("only_equal", "flat"), ("swapped_columns", "batches")]
+                    [
+                        ("swapped", "rows"),
+                        ("itself_and_swapped", "flat"),
+                        ("only_equal", "flat"),
+                        ("swapped_columns", "batches"),
+                    ]
                 )
                 if how == "batches" and (self.type != LONG or self.nullable):
                     name, how = "swapped", "rows"

@@ -144,7 +144,9 @@ test_a_count_inside_a_bounded_loop = bounded(
 )
 test_a_sum_inside_a_bounded_loop = bounded(3, lambda s, v, y: s.aggregate(s.concat(v, y), ("a",), b=("sum", "b")))
 test_top_inside_a_bounded_loop = bounded(3, lambda s, v, y: s.top(s.concat(v, y), ("a",), 2, ("b", True)))
-test_distinct_inside_a_bounded_loop = bounded(4, lambda s, v, y: s.minus(s.distinct(s.minus(y, v)), v), widths=(1, 2, 3))
+test_distinct_inside_a_bounded_loop = bounded(
+    4, lambda s, v, y: s.minus(s.distinct(s.minus(y, v)), v), widths=(1, 2, 3)
+)
 test_a_persons_threshold_inside_a_bounded_loop = bounded(
     3, lambda s, v, y: s.threshold(s.concat(v, y), own("count_mod_three"))
 )
@@ -206,7 +208,10 @@ def test_bounded_loops_in_bounded_loops(s, x, y):
     def outer(v, loop):
         entered = s.enter(y, loop)
         inner = s.iterate(
-            s.minus(v, entered), lambda w, within: s.concat(s.negate(w), s.distinct(s.enter(v, within))), loop, max_rounds=3
+            s.minus(v, entered),
+            lambda w, within: s.concat(s.negate(w), s.distinct(s.enter(v, within))),
+            loop,
+            max_rounds=3,
         )
         return s.concat(s.aggregate(inner, ("a",), b=("max", "b")), s.distinct(entered))
 

@@ -4,6 +4,7 @@ from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING
 from tests.meaning.claims import claim
 from tests.meaning.programs import DECIMAL, ONE, call, lit, own, schema
 
+
 @claim(widths=(1, 2, 3), examples=30)
 def test_distinct_is_one_where_the_count_is_above_zero(s, x, y):
     return s.distinct(x)

@@ -46,7 +46,9 @@ def test_carrot_and_turnip_are_first_seen_together_at_a_time_that_nobody_wrote(r
     assert found["count"] == {((1,), (1, 3)): 1, ((1,), (2, 2)): 1, ((1,), (2, 3)): -2, ((2,), (2, 3)): 1}
 
 
-@pytest.mark.parametrize("moves", [[], [((1, 0, 0), (0, 1, 0), (0, 0, 1))], [((1, 1, 0), (1, 0, 1), (0, 1, 1))]], ids=str)
+@pytest.mark.parametrize(
+    "moves", [[], [((1, 0, 0), (0, 1, 0), (0, 0, 1))], [((1, 1, 0), (1, 0, 1), (0, 1, 1))]], ids=str
+)
 @pytest.mark.parametrize("runtime", ASKED)
 def test_distinct_over_three_coordinates_closes_under_more_than_pairs(runtime, moves):
     fed = {"x": [((9,), (1, 0, 0), 1), ((9,), (0, 1, 0), 1), ((9,), (0, 0, 1), 1)]}
@@ -107,7 +109,9 @@ def test_the_roadmaps_updates_mean_the_same_after_each_compaction(runtime, front
     a, b, c = 1, 2, 3
     early = ((("edges", (a, b), (0, 0), 1), ("edges", (b, c), (0, 1), 1), ("edges", (a, c), (1, 0), 1), ("edges", (b, c), (1, 1), -1)))  # fmt: skip
     first = tuple(change for change in early)
-    late = tuple(("edges", (c, a), time, 1) for time in [(2, 0), (1, 2), (0, 3), (1, 1)] if Frontier(frontier).reaches(time))
+    late = tuple(
+        ("edges", (c, a), time, 1) for time in [(2, 0), (1, 2), (0, 3), (1, 1)] if Frontier(frontier).reaches(time)
+    )
     pending = tuple(change for change in first if Frontier(frontier).reaches(change[2]))
     steps = [
         Step(tuple(change for change in first if change not in pending), (("edges", frontier),)),

@@ -79,7 +79,9 @@ def test_a_sliding_window_agrees_with_a_sequential_algorithm_at_every_time(runti
     compute, right = KNOWN[name]
     edges = window(seed=stride)
     fed = {"edges": edges, "roots": [((0,), (0,), 1), ((1,), (0,), 1)]}
-    moves = [{"edges": ((t,),), "roots": ((t,),)} for t in range(stride, TIMES + 1, stride)] + [{"edges": (), "roots": ()}]
+    moves = [{"edges": ((t,),), "roots": ((t,),)} for t in range(stride, TIMES + 1, stride)] + [
+        {"edges": (), "roots": ()}
+    ]
     found = changes_of(runtime, program(compute), fed, moves)["out"]
     history = [(record, time, diff) for (record, time), diff in found.items()]
     for t in range(TIMES + 1):
