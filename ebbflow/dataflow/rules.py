@@ -61,8 +61,9 @@ def page() -> str:
         "# The rules of a program",
         "",
         "A program is checked before it runs. One that breaks a rule is refused with a `PlanError` that says what, at",
-        "which line of yours, and what to do. Most of these cannot be broken through the methods of a collection; plans",
-        "that come from elsewhere, as JSON or built by hand, are held to the same rules. They are checked in this order.",
+        "which line of yours, and what to do. Most of these cannot be broken through the methods of a collection;",
+        "plans that come from elsewhere, as JSON or built by hand, are held to the same rules. They are checked in",
+        "this order.",
         "",
     ]
     for number, each in enumerate(RULES, 1):

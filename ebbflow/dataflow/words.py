@@ -98,10 +98,16 @@ def detail(node: n.Node) -> str:
         case n.Arrange(_, key):
             return f"by {', '.join(key)}" if key else "by nothing"
         case n.Join(_, _, columns):
-            return ", ".join(name if name == there else f"{name} = {there}" for name, _, there in columns)
+            return ", ".join(_taken(*column) for column in columns)
         case n.Reduce(_, key, reducer):
             return "; ".join(part for part in (_keyed(key, reducer), _answers(reducer)) if part)
     return ""
+
+
+def _taken(name: str, side: int, there: str) -> str:
+    if side == 1:
+        return f"{name} = right.{there}"
+    return name if name == there else f"{name} = left.{there}"
 
 
 def _keyed(key: tuple[str, ...], reducer: n.Reducer) -> str:
