@@ -1,6 +1,7 @@
 """Differential dataflow for Python: results that stay right while their inputs change.
 
-The public names, on one screen.  What is heavy to load (the engine, Arrow, Spark) comes with the first program that runs.
+The public names, on one screen.  What is heavy to load (the engine, Arrow, Spark) comes with the first program that
+runs.
 
 Rule: importing this loads no other package.
 """
@@ -15,21 +16,55 @@ from ebbflow.errors import EbbflowError
 from ebbflow.frontend.collection import Collection
 from ebbflow.frontend.column import Column, col, lit, when
 from ebbflow.frontend.dataflow import Dataflow
-from ebbflow.functions import (  # noqa: A004: they are meant to read as ebb.sum, ebb.min ...
-    abs, any_value, avg, ceil, coalesce, concat, count, count_distinct, exp, floor, greatest, least, length, log, lower, max, mean,
-    min, round, sqrt, sum, upper,
-)  # fmt: skip
+from ebbflow.functions import (
+    abs,
+    any_value,
+    avg,
+    ceil,
+    coalesce,
+    concat,
+    count,
+    count_distinct,
+    exp,
+    floor,
+    greatest,
+    least,
+    length,
+    log,
+    lower,
+    max,
+    mean,
+    min,
+    round,
+    sqrt,
+    sum,
+    upper,
+)
 
 __version__ = "0.1.0"
 
+# fmt: off
 __all__ = [
-    "Collection", "Column", "Dataflow", "EbbflowError", "Schema", "Session", "Table", "abs", "algorithms", "any_value", "avg",
-    "ceil", "coalesce", "col", "concat", "count", "count_distinct", "errors", "exp", "floor", "functions", "greatest", "least",
-    "length", "lit", "log", "lower", "max", "mean", "min", "round", "sqrt", "sum", "upper", "when",
-]  # fmt: skip
+    "Collection", "Column", "Dataflow", "EbbflowError", "Schema", "Session", "Table", "abs", "algorithms", "any_value",
+    "avg", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "errors", "exp", "floor", "functions",
+    "greatest", "least", "length", "lit", "log", "lower", "max", "mean", "min", "round", "sqrt", "sum", "upper", "when",
+]
+# fmt: on
 
 _LATER = {"Session": "ebbflow.frontend.session", "Table": "ebbflow.frontend.table"}
-_PROMISED = ("spark", "changes", "append", "upsert", "debezium", "change_feed", "table", "change_log", "view", "each", "kafka")
+_PROMISED = (
+    "spark",
+    "changes",
+    "append",
+    "upsert",
+    "debezium",
+    "change_feed",
+    "table",
+    "change_log",
+    "view",
+    "each",
+    "kafka",
+)
 
 
 def __getattr__(name: str) -> object:
@@ -38,7 +73,10 @@ def __getattr__(name: str) -> object:
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
     if name in _PROMISED:
-        raise errors.UnknownMethod(f"ebb.{name} belongs to running on Spark, which is not built yet.", hint="flow.run() runs a program in this process.")
+        raise errors.UnknownMethod(
+            f"ebb.{name} belongs to running on Spark, which is not built yet.",
+            hint="flow.run() runs a program in this process.",
+        )
     raise AttributeError(f"module 'ebbflow' has no attribute {name!r}")
 
 

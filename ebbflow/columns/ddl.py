@@ -19,20 +19,34 @@ from collections.abc import Iterable, Mapping
 from ebbflow.columns.meaning import DIGITS
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import (
-    BINARY, BOOLEAN, BYTE, DATE, DOUBLE, FLOAT, INT, LONG, RESERVED, SHORT, STRING, TIMESTAMP, Field, Schema, Type,
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    RESERVED,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    Field,
+    Schema,
+    Type,
 )  # fmt: skip
 from ebbflow.errors import DuplicateName, ReservedName, TypeMismatch, UnknownType
 
 NAMES = {
-    "long": LONG, "bigint": LONG, "int64": LONG, "int": INT, "integer": INT, "int32": INT, "short": SHORT, "smallint": SHORT,
-    "int16": SHORT, "byte": BYTE, "tinyint": BYTE, "int8": BYTE, "double": DOUBLE, "float64": DOUBLE, "float": FLOAT,
-    "real": FLOAT, "float32": FLOAT, "boolean": BOOLEAN, "bool": BOOLEAN, "string": STRING, "str": STRING, "text": STRING,
-    "varchar": STRING, "char": STRING, "binary": BINARY, "bytes": BINARY, "date": DATE, "timestamp": TIMESTAMP,
-    "datetime": TIMESTAMP, "timestamp_ntz": TIMESTAMP, "timestamp_ltz": TIMESTAMP,
+    "long": LONG, "bigint": LONG, "int64": LONG, "int": INT, "integer": INT, "int32": INT, "short": SHORT,
+    "smallint": SHORT, "int16": SHORT, "byte": BYTE, "tinyint": BYTE, "int8": BYTE, "double": DOUBLE, "float64": DOUBLE,
+    "float": FLOAT, "real": FLOAT, "float32": FLOAT, "boolean": BOOLEAN, "bool": BOOLEAN, "string": STRING,
+    "str": STRING, "text": STRING, "varchar": STRING, "char": STRING, "binary": BINARY, "bytes": BINARY,
+    "date": DATE, "timestamp": TIMESTAMP, "datetime": TIMESTAMP, "timestamp_ntz": TIMESTAMP, "timestamp_ltz": TIMESTAMP,
 }  # fmt: skip
 PYTHON = {
-    int: LONG, float: DOUBLE, bool: BOOLEAN, str: STRING, bytes: BINARY, datetime.date: DATE, datetime.datetime: TIMESTAMP,
-    decimal.Decimal: Type("decimal", DIGITS, 6),
+    int: LONG, float: DOUBLE, bool: BOOLEAN, str: STRING, bytes: BINARY, datetime.date: DATE,
+    datetime.datetime: TIMESTAMP, decimal.Decimal: Type("decimal", DIGITS, 6),
 }  # fmt: skip
 ARROW = {
     "int8": BYTE, "int16": SHORT, "int32": INT, "int64": LONG, "uint8": SHORT, "uint16": INT, "uint32": LONG,
@@ -41,7 +55,9 @@ ARROW = {
     "date64[ms]": DATE,
 }  # fmt: skip
 KNOWN = "long, int, short, byte, double, float, boolean, string, binary, date, timestamp, decimal(p, s)"
-FORMS = 'A schema is written as "src long, dst long", {"src": int, "dst": "long"}, a dataclass, an Arrow or a Spark schema.'
+FORMS = (
+    'A schema is written as "src long, dst long", {"src": int, "dst": "long"}, a dataclass, an Arrow or a Spark schema.'
+)
 
 
 def schema_of(given: object) -> Schema:
@@ -60,10 +76,13 @@ def checked(fields: Iterable[Field]) -> Schema:
     for name in (field.name for field in fields):
         if name in RESERVED:
             raise ReservedName(
-                f'the column name "{name}" is kept for results ({", ".join(RESERVED)}).', hint=f'Call it "{name[1:]}", for example.'
+                f'the column name "{name}" is kept for results ({", ".join(RESERVED)}).',
+                hint=f'Call it "{name[1:]}", for example.',
             )
         if name in seen:
-            raise DuplicateName(f'the schema has two columns named "{name}".', hint="Every column needs a name of its own.")
+            raise DuplicateName(
+                f'the schema has two columns named "{name}".', hint="Every column needs a name of its own."
+            )
         seen.add(name)
     return Schema(fields)
 
@@ -87,7 +106,10 @@ def type_of(given: object) -> Type:
     if type(inner).__module__.startswith("numpy") or getattr(inner, "__module__", "") == "numpy":
         return _named(str(getattr(inner, "name", None) or inner.__name__))  # type: ignore[attr-defined]
     shown = inner.__name__ if isinstance(inner, type) else repr(inner)
-    raise UnknownType(f"{shown} is not a type that a column can have.", hint=f"There are: {KNOWN}; or int, float, bool, str, bytes, date ...")
+    raise UnknownType(
+        f"{shown} is not a type that a column can have.",
+        hint=f"There are: {KNOWN}; or int, float, bool, str, bytes, date ...",
+    )
 
 
 def _fields(given: object) -> Iterable[Field]:
@@ -105,7 +127,8 @@ def _fields(given: object) -> Iterable[Field]:
         missing = [name for name in given._fields if name not in hints]
         if missing:
             raise UnknownType(
-                f'the named tuple {given.__name__} gives no type for "{missing[0]}".', hint="Write it as a class: class Edge(NamedTuple): src: int"
+                f'the named tuple {given.__name__} gives no type for "{missing[0]}".',
+                hint="Write it as a class: class Edge(NamedTuple): src: int",
             )
         return [Field(name, type_of(hints[name])) for name in given._fields]
     if hasattr(given, "simpleString") and hasattr(given, "fields"):  # a StructType
@@ -134,7 +157,9 @@ def _of_text(text: str) -> list[Field]:
         match = _FIELD.match(text, at)
         if not match or not match[3].strip():
             rest = text[at:].strip()
-            raise UnknownType(f'the schema "{text}" cannot be read at "{rest}": a column is a name and a type.', hint=FORMS)
+            raise UnknownType(
+                f'the schema "{text}" cannot be read at "{rest}": a column is a name and a type.', hint=FORMS
+            )
         kind = re.sub(r"\s+(not\s+null|comment\s+.*|null)\s*$", "", match[3].strip(), flags=re.IGNORECASE)
         kind = re.sub(r"\s+not\s+null$", "", kind, flags=re.IGNORECASE)
         found.append(Field(match[1].replace("``", "`") if match[1] else match[2], _named(kind)))
@@ -153,14 +178,17 @@ def _named(text: str) -> Type:
         return _narrow(Type("decimal", precision, scale))
     if word in NAMES and (not rest or word in ("varchar", "char")):
         return NAMES[word]
-    raise UnknownType(f'there is no type "{text.strip()}".', hint=" ".join(filter(None, [near(word, [*NAMES, "decimal"]), f"There are: {KNOWN}."])))
+    raise UnknownType(
+        f'there is no type "{text.strip()}".',
+        hint=" ".join(filter(None, [near(word, [*NAMES, "decimal"]), f"There are: {KNOWN}."])),
+    )
 
 
 def _narrow(kind: Type) -> Type:
     if kind.name == "decimal" and not (1 <= kind.precision <= DIGITS and 0 <= kind.scale <= kind.precision):
         raise TypeMismatch(
             f"{kind} does not fit one 64-bit word: the precision is 1 to {DIGITS}, the scale 0 to the precision.",
-            hint=f'Use "decimal({DIGITS},{min(max(kind.scale, 0), DIGITS)})", or "double" or "string" where more digits are needed.',
+            hint=f'Use "decimal({DIGITS},{min(max(kind.scale, 0), DIGITS)})", or "double" or "string" for more digits.',
         )
     return kind
 

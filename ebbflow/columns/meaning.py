@@ -152,14 +152,18 @@ def rounded(x: Value, digits: int) -> Value:
         return fits(float(_at_scale(Decimal(repr(x)), digits)))
     if isinstance(x, Decimal):
         scale = max(0, min(-int(x.as_tuple().exponent), digits))
-        return fits(_at_scale(_at_scale(x, digits), scale)) if digits < scale or digits < 0 else fits(_at_scale(x, scale))
+        return (
+            fits(_at_scale(_at_scale(x, digits), scale)) if digits < scale or digits < 0 else fits(_at_scale(x, scale))
+        )
     return fits(int(_at_scale(Decimal(x), digits))) if digits < 0 else x
 
 
 def _at_scale(x: Decimal, scale: int) -> Decimal:
     if abs(scale) > 400:
         return Decimal(0)
-    return x.quantize(Decimal(1).scaleb(-scale, _EXACT), context=decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP))
+    return x.quantize(
+        Decimal(1).scaleb(-scale, _EXACT), context=decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
+    )
 
 
 # ---- comparison and choice ------------------------------------------------------------------
@@ -400,13 +404,15 @@ def _timestamp_of_text(text: str) -> datetime | None:
     day, _, clock = text.replace("T", " ", 1).partition(" ")
     start = _to_date(day)
     if start is None or not clock:
-        return start and datetime(start.year, start.month, start.day)
+        return datetime(start.year, start.month, start.day) if start else None
     found = _CLOCK.fullmatch(clock.strip())
     if not found:
         return None
     hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)
     try:
-        moment = datetime(start.year, start.month, start.day, hour, minute, second, int((found[4] or "0").ljust(6, "0")[:6]))
+        moment = datetime(
+            start.year, start.month, start.day, hour, minute, second, int((found[4] or "0").ljust(6, "0")[:6])
+        )
         return moment - _offset(found[5])
     except (ValueError, OverflowError):
         return None

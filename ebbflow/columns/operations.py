@@ -3,10 +3,11 @@
 One place that the plan, the vectorised interpreter, the oracle and the pages of documentation all read.  A new
 operation is one line here, its meaning, and its case in the interpreter.
 
-Rule: after `typed`, the arguments of an operation have one type, or are of one family whose words are alike (all integers;
-all floats; round, substr, date_add and when take their other arguments by position).  What had to be converted
-stands in the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are brought to the larger
-scale; sums keep it, products add the scales, and precision is capped at 18: a result with more digits refuses the step.
+Rule: after `typed`, the arguments of an operation have one type, or types whose words are alike (integers of any width;
+floats; round, substr, date_add and when take their other arguments by position).  What had to be converted stands in
+the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are brought to the larger scale
+(null where 18 digits have no room for that); sums keep it, products add the scales, precision is capped at 18, and a
+result with more digits refuses the step.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def typed(op: str, args: Sequence[Expr]) -> Call:
 def cast(expr: Expr, target: Type) -> Expr:
     """As the user asks for it; a cast that can never succeed is refused."""
     if not _castable(expr.type, target):
-        raise TypeMismatch(f"cast cannot make {_a(target)} of {shown(expr)}, {_a(expr.type)}.", hint=_cast_hint(expr.type, target))
+        raise TypeMismatch(
+            f"cast cannot make {_a(target)} of {shown(expr)}, {_a(expr.type)}.", hint=_cast_hint(expr.type, target)
+        )
     if expr.type == target:
         return expr
     return Call("cast", (expr,), target, (str(target),))
@@ -63,9 +66,7 @@ def cast(expr: Expr, target: Type) -> Expr:
 def converted(expr: Expr, target: Type) -> Expr:
     """As we need it; nothing to do where the words are the same."""
     here = expr.type
-    if here == target or (here.is_integer and target.is_integer) or (here.is_float and target.is_float):
-        return expr
-    if here.name == target.name == "decimal" and here.scale == target.scale and here.precision <= target.precision:
+    if same_words(here, target) and here.precision <= target.precision:
         return expr
     if isinstance(expr, Literal):
         return Literal(m.cast(expr.value, str(target)), target)
@@ -87,6 +88,13 @@ def common_type(types: Sequence[Type]) -> Type | None:
     if set(known) == {DATE, TIMESTAMP}:
         return TIMESTAMP
     return None
+
+
+def same_words(one: Type, two: Type) -> bool:
+    """Whether equal values of the two types are equal words."""
+    if one.name == two.name == "decimal":
+        return one.scale == two.scale
+    return one == two or (one.is_integer and two.is_integer) or (one.is_float and two.is_float)
 
 
 def shown(expr: Expr) -> str:
@@ -158,7 +166,9 @@ def _dates_from_text(args: Sequence[Expr]) -> Sequence[Expr]:
         if isinstance(arg, Literal) and arg.type == STRING:
             value = m.cast(arg.value, str(target))
             if value is None:
-                raise TypeMismatch(f"{arg} does not read as a {target}.", hint='Write it as "2024-02-29" or "2024-02-29 13:05:00".')
+                raise TypeMismatch(
+                    f"{arg} does not read as a {target}.", hint='Write it as "2024-02-29" or "2024-02-29 13:05:00".'
+                )
             arg = Literal(value, target)
         found.append(arg)
     return found
@@ -173,7 +183,9 @@ def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
     if target.is_integer or target == VOID:
         return tuple(converted(arg, LONG) for arg in args), LONG
     if op == "mul":
-        return _decimal_product(op, tuple(converted(a, a.type if a.type.name == "decimal" else decimal(m.DIGITS, 0)) for a in args))
+        return _decimal_product(
+            op, tuple(converted(a, a.type if a.type.name == "decimal" else decimal(m.DIGITS, 0)) for a in args)
+        )
     target = decimal(target.precision + 1, target.scale)
     return tuple(converted(arg, decimal(m.DIGITS, target.scale)) for arg in args), LONG if op == "floordiv" else target
 
@@ -181,7 +193,12 @@ def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
 def _decimal_product(op: str, args: tuple[Expr, ...]) -> Typed:
     scale = args[0].type.scale + args[1].type.scale
     if scale > m.DIGITS:
-        raise _refuse(op, args, f"decimals whose scales sum to {m.DIGITS} at most", 'Cast one side to fewer digits, or to "double".')
+        raise _refuse(
+            op,
+            args,
+            f"decimals whose scales sum to {m.DIGITS} at most",
+            'Cast one side to fewer digits, or to "double".',
+        )
     return args, decimal(args[0].type.precision + args[1].type.precision + 1, scale)
 
 
@@ -218,7 +235,9 @@ def _comparison(op: str, args: Sequence[Expr]) -> Typed:
 
 def _booleans(op: str, args: Sequence[Expr]) -> Typed:
     if not all(arg.type in (BOOLEAN, VOID) for arg in args):
-        hint = "Compare it first, for example col(\"x\") != 0; around & and | comparisons need brackets: (a > 1) & (b < 2)."
+        hint = (
+            'Compare it first, for example col("x") != 0; around & and | comparisons need brackets: (a > 1) & (b < 2).'
+        )
         raise _refuse(op, args, "conditions (booleans)", hint)
     return tuple(converted(arg, BOOLEAN) for arg in args), BOOLEAN
 
@@ -276,7 +295,9 @@ def _moment(*kinds: Type) -> Typing:
     def rule(op: str, args: Sequence[Expr]) -> Typed:
         arg = args[0] if args[0].type != VOID else converted(args[0], kinds[0])
         if arg.type not in kinds:
-            raise _refuse(op, args, "a date or a timestamp", 'Read text as one with .cast("date") or .cast("timestamp").')
+            raise _refuse(
+                op, args, "a date or a timestamp", 'Read text as one with .cast("date") or .cast("timestamp").'
+            )
         return (arg,), INT
 
     return rule
@@ -314,7 +335,9 @@ OPERATIONS: dict[str, Operation] = {
         Operation("mul", 2, 2, _arithmetic, "x * y", _s(m.mul)),
         Operation("div", 2, 2, _doubles, "x / y as a double; null when y is 0", _s(m.div)),
         Operation("floordiv", 2, 2, _arithmetic, "x // y, rounded down; null when y is 0", _s(m.floordiv)),
-        Operation("mod", 2, 2, _arithmetic, "the rest of x / y, with the sign of x (Spark's %); null when y is 0", _s(m.mod)),
+        Operation(
+            "mod", 2, 2, _arithmetic, "the rest of x / y, with the sign of x (Spark's %); null when y is 0", _s(m.mod)
+        ),
         Operation("neg", 1, 1, _one_number, "-x", _s(m.neg)),
         Operation("abs", 1, 1, _one_number, "x without its sign", _s(m.absolute)),
         Operation("eq", 2, 2, _comparison, "x equals y; nan equals nan", _s(m.comparison(operator.eq))),
@@ -330,7 +353,9 @@ OPERATIONS: dict[str, Operation] = {
         Operation("is_null", 1, 1, _any_one, "x is null", lambda x: x is None),
         Operation("is_nan", 1, 1, _is_nan, "x is nan; false for null", lambda x: x is not None and x != x),
         Operation("coalesce", 1, None, _choice, "the first that is not null", m.coalesce),
-        Operation("when", 3, None, _when, "condition, value, ..., otherwise: the value of the first that holds", m.when),
+        Operation(
+            "when", 3, None, _when, "condition, value, ..., otherwise: the value of the first that holds", m.when
+        ),
         Operation("cast", 1, 1, _never, "x as another type; null where that fails", m.cast),
         Operation("is_in", 1, None, _is_in, "x equals one of the others", m.is_in),
         Operation("greatest", 1, None, _choice, "the largest that is not null", m.greatest),
@@ -353,7 +378,9 @@ OPERATIONS: dict[str, Operation] = {
         Operation("length", 1, 1, _texts(INT, binary=True), "the number of characters (of bytes, for binary)", _s(len)),
         Operation("substr", 3, 3, _substr, "from a position (the first is 1), so many characters", _s(m.substr)),
         Operation("concat", 1, None, _texts(None, binary=True), "one after the other; null if any is", _s(m.concat)),
-        Operation("contains", 2, 2, _texts(BOOLEAN, binary=True), "the second occurs in the first", _s(lambda x, y: y in x)),
+        Operation(
+            "contains", 2, 2, _texts(BOOLEAN, binary=True), "the second occurs in the first", _s(lambda x, y: y in x)
+        ),
         Operation("starts_with", 2, 2, _texts(BOOLEAN, binary=True), "begins with", _s(lambda x, y: x.startswith(y))),
         Operation("ends_with", 2, 2, _texts(BOOLEAN, binary=True), "ends with", _s(lambda x, y: x.endswith(y))),
         Operation("trim", 1, 1, _texts(None), "without spaces at both ends", _s(lambda x: x.strip(" "))),

@@ -8,7 +8,6 @@ Rule: what `resolve` returns is fully typed and names only columns that are ther
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -34,7 +33,8 @@ def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
         case w.Word(text):
             if text in schema:
                 raise NotAnExpression(
-                    f'"{text}" may be text here, and is also a column of {of}.', hint=f'Say which: ebb.lit("{text}") or col("{text}").'
+                    f'"{text}" may be text here, and is also a column of {of}.',
+                    hint=f'Say which: ebb.lit("{text}") or col("{text}").',
                 )
             return literal(text)
         case w.Applied("cast", (arg,), (Type() as target,)):
@@ -51,14 +51,18 @@ def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
 def with_type(expr: Expr, name: str) -> Expr:
     """The expression as a column of a collection, which has a type even if all its values are null."""
     if expr.type == VOID:
-        raise TypeMismatch(f'the column "{name}" is only ever null, so its type is not known.', hint='Say it: ebb.lit(None).cast("long").')
+        raise TypeMismatch(
+            f'the column "{name}" is only ever null, so its type is not known.',
+            hint='Say it: ebb.lit(None).cast("long").',
+        )
     return expr
 
 
 def condition(expr: Expr, verb: str) -> Expr:
     if expr.type not in (BOOLEAN, VOID):
         raise TypeMismatch(
-            f'{verb} takes conditions, and "{expr}" is of type {expr.type}.', hint='Compare it, for example col("x") != 0.'
+            f'{verb} takes conditions, and "{expr}" is of type {expr.type}.',
+            hint='Compare it, for example col("x") != 0.',
         )
     return converted(expr, BOOLEAN)
 
@@ -71,7 +75,10 @@ def literal(value: object) -> Literal:
         return Literal(value, BOOLEAN)
     if isinstance(value, int):
         if not NULL < value <= MOST:
-            raise TypeMismatch(f"the number {value} does not fit a long (64 bits).", hint="Use a float, or a Decimal of up to 18 digits.")
+            raise TypeMismatch(
+                f"the number {value} does not fit a long (64 bits).",
+                hint="Use a float, or a Decimal of up to 18 digits.",
+            )
         return Literal(int(value), LONG)
     if isinstance(value, float):
         return Literal(float(value) + 0.0 if value == value else math.nan, DOUBLE)
@@ -107,11 +114,15 @@ def _decimal(value: Decimal) -> Literal:
 def unknown_column(looks: str, name: object, names: Iterable[str], more: str = "") -> UnknownColumn:
     """looks: who looks for it and where, as the first half of the sentence."""
     names = tuple(names)
-    return UnknownColumn(f"{looks}, which has: {', '.join(names) or 'no columns'}.", hint=near(name, names) + more or None)
+    return UnknownColumn(
+        f"{looks}, which has: {', '.join(names) or 'no columns'}.", hint=near(name, names) + more or None
+    )
 
 
 def near(name: object, names: Iterable[str]) -> str:
     """A question with the names that look like this one, or nothing."""
+    import difflib  # only who errs waits for it
+
     names = list(names)
     lowered = {other.lower(): other for other in reversed(names)}
     found = difflib.get_close_matches(str(name).lower(), lowered, n=3, cutoff=0.6)

@@ -80,7 +80,9 @@ class Graph:
         """Give a loop variable its next round: this collection, inside the loop, which is returned."""
         (following,) = self.lift((following,), self.scopes[feedback])
         if self.schemas[following] != self.schemas[feedback]:
-            raise PlanError(f"The loop starts with ({self.schemas[feedback]}) and its body returns ({self.schemas[following]}).")
+            raise PlanError(
+                f"The loop starts with ({self.schemas[feedback]}) and its body returns ({self.schemas[following]})."
+            )
         self.next_of[feedback] = following
         return following
 

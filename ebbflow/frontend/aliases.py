@@ -45,12 +45,15 @@ TABLE: dict[str, str | Callable[..., Any]] = {"toPandas": "to_pandas", "toArrow"
 
 # join(how=...)
 HOW = {
-    "inner": "inner", "left": "left", "right": "right", "full": "full", "semi": "semi", "anti": "anti", "cross": "cross",
-    "leftouter": "left", "rightouter": "right", "outer": "full", "fullouter": "full", "leftsemi": "semi", "leftanti": "anti",
+    "inner": "inner", "left": "left", "right": "right", "full": "full", "semi": "semi", "anti": "anti",
+    "cross": "cross", "leftouter": "left", "rightouter": "right", "outer": "full", "fullouter": "full",
+    "leftsemi": "semi", "leftanti": "anti",
 }  # fmt: skip
 
 _ROWS = "Rows are known when the program runs: flow.compute(...) once, or live.snapshot(name) and live.changes(name)"
-_FIRST = "A collection has no order: order_by(...).limit(n), or group_by(...).top(n, order_by=...), gives the first rows"
+_FIRST = (
+    "A collection has no order: order_by(...).limit(n), or group_by(...).top(n, order_by=...), gives the first rows"
+)
 
 # What other tools call it -> what to write here.
 FOREIGN: dict[str, str] = {
@@ -108,13 +111,13 @@ FOREIGN: dict[str, str] = {
     "difference": "a - b subtracts counts; rows of a without a partner in b are a.antijoin(b, on=...)",
     "append": "union(other) puts collections together",
     "vstack": "union(other) puts collections together",
-    "fillna": "with_columns(x=col(\"x\").fill_null(value))",
-    "fill_null": "with_columns(x=col(\"x\").fill_null(value))",
-    "dropna": "filter(col(\"x\").is_not_null())",
-    "drop_nulls": "filter(col(\"x\").is_not_null())",
+    "fillna": 'with_columns(x=col("x").fill_null(value))',
+    "fill_null": 'with_columns(x=col("x").fill_null(value))',
+    "dropna": 'filter(col("x").is_not_null())',
+    "drop_nulls": 'filter(col("x").is_not_null())',
     "selectExpr": "select(name=expression)",
     "withWatermark": "frontiers say what is complete: live.advance_to(time)",
-    "pivot": "one aggregate for each value: agg(a=ebb.sum(ebb.when(col(\"k\") == \"a\", col(\"x\"))))",
+    "pivot": 'one aggregate for each value: agg(a=ebb.sum(ebb.when(col("k") == "a", col("x"))))',
     "melt": "flat_map(fn, schema) gives several rows for each",
     "window": "group_by with the window's start, an expression, as a key",
     "rolling": "group_by with the window's start, an expression, as a key",
@@ -137,12 +140,12 @@ FOREIGN_COLUMN: dict[str, str] = {
     "map": "write the expression, or map_rows(fn, schema) on the collection for your own function",
     "apply": "write the expression, or map_rows(fn, schema) on the collection for your own function",
     "over": "aggregate with group_by and join the result back",
-    "sum": "ebb.sum(\"x\") in group_by(...).agg(...)",
-    "mean": "ebb.avg(\"x\") in group_by(...).agg(...)",
-    "avg": "ebb.avg(\"x\") in group_by(...).agg(...)",
-    "min": "ebb.min(\"x\") in group_by(...).agg(...)",
-    "max": "ebb.max(\"x\") in group_by(...).agg(...)",
-    "count": "ebb.count(\"x\") in group_by(...).agg(...)",
+    "sum": 'ebb.sum("x") in group_by(...).agg(...)',
+    "mean": 'ebb.avg("x") in group_by(...).agg(...)',
+    "avg": 'ebb.avg("x") in group_by(...).agg(...)',
+    "min": 'ebb.min("x") in group_by(...).agg(...)',
+    "max": 'ebb.max("x") in group_by(...).agg(...)',
+    "count": 'ebb.count("x") in group_by(...).agg(...)',
     "lower": "str.lower()",
     "upper": "str.upper()",
     "strip": "str.trim()",

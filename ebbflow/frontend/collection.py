@@ -8,31 +8,23 @@ Rule: a method never changes its collection; it gives a new one, or refuses and 
 
 from __future__ import annotations
 
-import inspect as signatures
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from ebbflow.columns.ddl import schema_of
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
-from ebbflow.columns.operations import converted
-from ebbflow.columns.resolve import condition, resolve, unknown_column
-from ebbflow.columns.schema import LONG, Field, Schema
+from ebbflow.columns.resolve import condition, near, unknown_column, with_type
+from ebbflow.columns.schema import Schema
 from ebbflow.columns.written import Named
-from ebbflow.dataflow import explain, nodes as n
+from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import (
-    DuplicateName,
-    EbbflowError,
-    NoOrder,
-    NotAnExpression,
-    PlanError,
-    TypeMismatch,
-    users_place,
-)
+from ebbflow.errors import NotAnExpression, NoValueYet, PlanError, UnknownColumn, UnknownMethod, users_place
 from ebbflow.frontend import aliases, joining, looping, shaping
-from ebbflow.frontend.column import Column, Row, traced, unknown_method
-from ebbflow.frontend.grouping import Grouped, first
+from ebbflow.frontend.column import Column
+from ebbflow.frontend.delaying import later
+from ebbflow.frontend.grouping import Grouped
+from ebbflow.frontend.ordering import Ordered
 from ebbflow.frontend.shaping import called, computed, every_column, own_function, project, projected
 
 
@@ -79,7 +71,9 @@ class Collection:
         """
         columns: list[tuple[str, Expr]] = []
         for given in _flat(names):
-            columns += every_column(self.schema) if given == "*" and isinstance(given, str) else [self._kept(given, "select")]
+            columns += (
+                every_column(self.schema) if given == "*" and isinstance(given, str) else [self._kept(given, "select")]
+            )
         columns += [(name, computed(self._graph, self._node, given, "select")[1]) for name, given in exprs.items()]
         if not columns:
             raise NotAnExpression("select keeps no column.", hint=f"Name some of: {', '.join(self.columns)}.")
@@ -125,9 +119,16 @@ class Collection:
         ['dst', 'src']
         """
         if names is not None and not isinstance(names, Mapping):
-            raise NotAnExpression(f"rename takes a dictionary from old names to new ones; got {names!r}.", hint='For example rename({"old": "new"}).')
+            raise NotAnExpression(
+                f"rename takes a dictionary from old names to new ones; got {names!r}.",
+                hint='For example rename({"old": "new"}).',
+            )
         new = {self._there(old, "rename"): name for old, name in {**(names or {}), **named}.items()}
-        return self._at(projected(self._graph, self._node, [(new.get(name, name), expr) for name, expr in every_column(self.schema)]))
+        return self._at(
+            projected(
+                self._graph, self._node, [(new.get(name, name), expr) for name, expr in every_column(self.schema)]
+            )
+        )
 
     def print_schema(self) -> None:
         """Print the columns as PySpark does, one a line."""
@@ -141,17 +142,19 @@ class Collection:
         return Column(Named(self._there(name, "[...]"), self._node))
 
     def __getattr__(self, name: str) -> Column:
-        if name.startswith("__"):
+        if name.startswith("_"):  # Python and notebooks probe for these
             raise AttributeError(name)
         if name in self.schema:
             return Column(Named(name, self._node))
-        known = [word for word in dir(Collection) if not word.startswith("_")]
         where = called(self._graph, self._node)
-        if name in aliases.FOREIGN or name.startswith("_"):
-            raise unknown_method(name, f"A collection ({where})", aliases.FOREIGN, ())
-        raise unknown_column(f'there is no column and no method "{name}" in {where}', name, self.schema.names) if not (
-            _near_method(name, known, self.columns)
-        ) else unknown_method(name, f"A collection ({where}, with the columns {', '.join(self.columns)})", {}, [*self.columns, *known])
+        if name in aliases.FOREIGN:
+            raise UnknownMethod(f'{where} has no "{name}".', hint=f"Here: {aliases.FOREIGN[name]}.")
+        methods = [word for word in dir(Collection) if not word.startswith("_")]
+        topic = UnknownColumn if near(name, self.columns) or not near(name, methods) else UnknownMethod
+        raise topic(
+            f'{where} has no column and no method "{name}"; its columns are: {", ".join(self.columns)}.',
+            hint=near(name, [*self.columns, *methods]) or None,
+        )
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *self.columns]
@@ -171,7 +174,10 @@ class Collection:
         node = self._node
         for given in _flat(conditions):
             if isinstance(given, str) and given not in self.schema and not given.isidentifier():
-                raise NotAnExpression(f'filter does not read SQL: "{given}".', hint='Write it with columns: col("x") > 3; whole queries are flow.sql(...).')
+                raise NotAnExpression(
+                    f'filter does not read SQL: "{given}".',
+                    hint='Write it with columns: col("x") > 3; whole queries are flow.sql(...).',
+                )
             holds = condition(self._expr(given, "filter"), "filter")
             node = self._graph.add(n.Linear(node, n.Filter(holds)), users_place())
         return self._at(node)
@@ -230,7 +236,7 @@ class Collection:
         return self._new(n.Reduce(self._node, self.schema.names, reducer, self.schema))
 
     def consolidate(self) -> Collection:
-        """The same collection.  Changes of one row at one time are always added up before anyone sees them, in loops too."""
+        """The same collection: changes of one row at one time are always added up, in loops too."""
         return self
 
     # ---- joins ------------------------------------------------------------------------------
@@ -280,13 +286,13 @@ class Collection:
         """
         asked = [self._kept(key, "group_by") for key in _flat(keys)]
         asked += [(name, self._expr(key, "group_by")) for name, key in named.items()]
-        return Grouped(self._graph, self._node, [(name, shaping.with_type(expr, name)) for name, expr in asked], self._at)
+        return Grouped(self._graph, self._node, [(name, with_type(expr, name)) for name, expr in asked], self._at)
 
     def agg(self, *columns: Column, **named: object) -> Collection:
         """Aggregates of all rows: `group_by().agg(...)`."""
         return self.group_by().agg(*columns, **named)
 
-    def order_by(self, *order: object) -> Ordered:
+    def order_by(self, *order: object) -> Ordered[Collection]:
         """`order_by("-x", "y").limit(n)`: the first n rows.  A collection has no order otherwise.
 
         >>> import ebbflow as ebb
@@ -295,11 +301,13 @@ class Collection:
         >>> flow.compute(xs=[(1,), (7,), (5,)])["best"].rows()
         [(5, 1), (7, 1)]
         """
-        return Ordered(self, _flat(order))
+        return Ordered(self._graph, self._node, _flat(order), self._at)
 
     # ---- loops and times --------------------------------------------------------------------
 
-    def iterate(self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return") -> Collection:
+    def iterate(
+        self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return"
+    ) -> Collection:
         """This collection, replaced by what the body makes of it, again and again until nothing changes.
 
         The body is called once, with the loop's variable.  It may use any collection from outside, and loops inside.
@@ -324,27 +332,20 @@ class Collection:
         With several coordinates `fn` gets one argument for each, or one with all by name, and returns as many times.
         """
         if self._graph.scopes[self._node]:
-            raise PlanError("delay moves the times of inputs, and this collection is inside a loop.", hint="Delay it before the loop, or delay the loop's result.")
-        names = self._graph.coordinates
-        clock = Schema(tuple(Field(name, LONG) for name in names))
-        moments = Row(clock, lambda name: f'delay looks for the coordinate "{name}" of a time')
-        found = _later(fn, moments, names)
-        times = []
-        for name, column in zip(names, found):
-            expr = resolve(column.tree, clock, "delay", "the time")
-            if not expr.type.is_integer:
-                raise TypeMismatch(f"delay makes {name} a {expr.type}; a time is a whole number.", hint='Round it, and .cast("long").')
-            times.append(converted(expr, LONG))
-        return self._new(n.Linear(self._node, n.Delay(tuple(times))))
+            raise PlanError(
+                "delay moves the times of inputs, and this collection is inside a loop.",
+                hint="Delay it before the loop, or delay the loop's result.",
+            )
+        return self._new(n.Linear(self._node, n.Delay(later(fn, self._graph.coordinates))))
 
     # ---- your own code ----------------------------------------------------------------------
 
     def map_batches(self, fn: Callable[..., object], schema: object) -> Collection:
-        """Your function over whole arrays: a dict of columns in, a dict of columns of `schema` with as many rows out."""
+        """Your function over whole arrays: a dict of columns in, one of `schema` with as many rows out."""
         return self._applied(fn, schema, "batches", "map_batches")
 
     def map_rows(self, fn: Callable[..., object], schema: object) -> Collection:
-        """Your function over each row, a named tuple, gives a row of `schema`.  Slower than expressions and map_batches.
+        """Your function over each row, a named tuple, gives a row of `schema`.  Slower than expressions.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -359,7 +360,8 @@ class Collection:
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
-        >>> flow.output("words", flow.input("lines", "line string").flat_map(lambda r: [(w,) for w in r.line.split()], "word string"))
+        >>> lines = flow.input("lines", "line string")
+        >>> flow.output("words", lines.flat_map(lambda r: [(w,) for w in r.line.split()], "word string"))
         >>> flow.compute(lines=[("to be or not to be",)])["words"].rows()
         [('be', 2), ('not', 1), ('or', 1), ('to', 2)]
         """
@@ -368,24 +370,35 @@ class Collection:
     # ---- looking ----------------------------------------------------------------------------
 
     def inspect(self, fn: Callable[..., object]) -> Collection:
-        """The same collection; `fn(changes)` is shown what passes.  Use what is returned: what nobody needs is not run."""
+        """The same collection; `fn(changes)` is shown what passes.  Use what is returned: the rest is not run."""
         return self._new(n.Linear(self._node, n.Inspect(own_function(fn, "inspect"))))
 
     def explain(self) -> Lines:
         """The plan that leads to this collection, as text."""
+        from ebbflow.dataflow import explain  # only who looks waits for it
+
         return Lines(explain.text(self._graph.leading_to(self._node)))
 
     def __repr__(self) -> str:
         return f"Collection {called(self._graph, self._node)} ({self.schema})"
 
     def __iter__(self) -> NoReturn:
-        raise EbbflowError("a collection cannot be looped over: its rows are known when the program runs.", hint="Name it with flow.output(name, c); then flow.compute(...)[name] is a Table, or live.snapshot(name).")
+        raise NoValueYet(
+            "a collection cannot be looped over: its rows are known when the program runs.",
+            hint="Name it with flow.output(name, c); then flow.compute(...)[name] is a Table, or live.snapshot(name).",
+        )
 
     def __len__(self) -> NoReturn:
-        raise EbbflowError("a collection has no length before the program runs.", hint="group_by().count() counts its rows and keeps the count right.")
+        raise NoValueYet(
+            "a collection has no length before the program runs.",
+            hint="group_by().count() counts its rows and keeps the count right.",
+        )
 
     def __bool__(self) -> NoReturn:
-        raise EbbflowError("a collection is neither true nor false before the program runs.", hint="Whether it has rows is a result: group_by().count().")
+        raise NoValueYet(
+            "a collection is neither true nor false before the program runs.",
+            hint="Whether it has rows is a result: group_by().count().",
+        )
 
     # ---- what they share --------------------------------------------------------------------
 
@@ -402,98 +415,42 @@ class Collection:
         """The name of a column that exists."""
         found = name.output_name if isinstance(name, Column) else name
         if found not in self.schema:
-            raise unknown_column(f'{verb} looks for the column "{found}" in {called(self._graph, self._node)}', found, self.columns)
+            raise unknown_column(
+                f'{verb} looks for the column "{found}" in {called(self._graph, self._node)}', found, self.columns
+            )
         return str(found)
 
     def _kept(self, given: object, verb: str) -> tuple[str, Expr]:
         """A positional column: a name, or an expression that has one."""
         column, expr = computed(self._graph, self._node, given, verb)
         if column.output_name is None:
-            raise NotAnExpression(f"{verb} does not know what to call {column.tree}.", hint=f'Name it: {verb}(total=...), or .alias("total").')
+            raise NotAnExpression(
+                f"{verb} does not know what to call {column.tree}.",
+                hint=f'Name it: {verb}(total=...), or .alias("total").',
+            )
         return column.output_name, expr
 
     def _other(self, other: object, verb: str) -> int:
         if not isinstance(other, Collection):
-            raise PlanError(f"{verb} takes a collection; got {_shown(other)}.", hint="Inputs are collections: flow.input(name, schema).")
+            raise PlanError(
+                f"{verb} takes a collection; got {_shown(other)}.",
+                hint="Inputs are collections: flow.input(name, schema).",
+            )
         if other._graph is not self._graph:
-            raise PlanError(f"{verb} mixes two dataflows: {called(self._graph, self._node)} and {called(other._graph, other._node)}.", hint="Make both inputs of one Dataflow.")
+            raise PlanError(
+                f"{verb} mixes two dataflows: that of {called(self._graph, self._node)}"
+                f" and that of {called(other._graph, other._node)}.",
+                hint="Make both inputs of one Dataflow.",
+            )
         return other._node
 
     def _applied(self, fn: object, schema: object, how: str, verb: str) -> Collection:
         return self._new(n.Linear(self._node, n.Apply(own_function(fn, verb), how, schema_of(schema))))
 
 
-class Ordered:
-    """What `order_by` gives: it can only be cut, since a collection has no order."""
-
-    __slots__ = ("_collection", "_order")
-
-    def __init__(self, collection: Collection, order: list[object]):
-        if not order:
-            raise NoOrder("order_by has nothing to order by.", hint='For example order_by("-x").limit(10), the largest x first.')
-        self._collection, self._order = collection, order
-
-    def limit(self, number: int) -> Collection:
-        """The first rows; copies count, and ties go by the whole row."""
-        c = self._collection
-        return c._at(first(c._graph, c._node, [], number, self._order, "limit"))
-
-    head = limit
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise _only_limit(f'"{name}" after order_by')
-
-    def __iter__(self) -> NoReturn:
-        raise _only_limit("a loop over what order_by gives")
-
-    def __repr__(self) -> str:
-        return f"Ordered({self._collection!r}); say .limit(n)"
-
-
-class _OnlyLimit(NoOrder, AttributeError):
-    """The same topic, for hasattr."""
-
-
-def _only_limit(what: str) -> NoOrder:
-    error = _OnlyLimit(f"{what} has no meaning: a collection has no order.", hint="order_by(...).limit(n) gives the first rows; order a Table after reading it: to_pandas().sort_values(...).")
-    return error
-
-
-def _later(fn: Callable[..., object], moments: Row, names: tuple[str, ...]) -> list[Column]:
-    """The times a delay makes: one column for each coordinate."""
-    if not callable(fn):
-        raise NotAnExpression(f"delay takes a function of the time; got {fn!r}.", hint="For example delay(lambda t: t + 10).")
-    if len(names) == 1:
-        return [traced(lambda row: fn(_Time(row[names[0]].tree)), moments, "delay")]
-    separate = len(signatures.signature(fn).parameters) == len(names)
-    answer = fn(*(moments[name] for name in names)) if separate else fn(moments)
-    if not isinstance(answer, list | tuple) or len(answer) != len(names) or not all(isinstance(x, Column | int) for x in answer):
-        raise NotAnExpression(f"delay gives one time for each coordinate ({', '.join(names)}); got {answer!r}.", hint=f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1)).")
-    return [x if isinstance(x, Column) else traced(lambda _, x=x: x, moments, "delay") for x in answer]
-
-
-class _Time(Column):
-    """The one coordinate of a time: `t`, or by name, `t.time`."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if isinstance(self.tree, Named) and name == self.tree.name:
-            return Column(self.tree)
-        return super().__getattr__(name)
-
-
 def _flat(given: Iterable[Any]) -> list[Any]:
     """Arguments one by one, also where they came as a list."""
     return [one for each in given for one in (each if isinstance(each, list | tuple) else [each])]
-
-
-def _near_method(name: str, methods: list[str], columns: list[str]) -> bool:
-    import difflib
-
-    return bool(difflib.get_close_matches(name, methods)) and not difflib.get_close_matches(name, columns)
 
 
 def _shown(value: object) -> str:

@@ -14,29 +14,34 @@ from typing import Any, NoReturn
 
 from ebbflow.columns import written as w
 from ebbflow.columns.ddl import type_of
-from ebbflow.columns.resolve import near, unknown_column
-from ebbflow.columns.schema import Schema
-from ebbflow.errors import ColumnIsNoValue, EbbflowError, NotAnExpression, UnknownMethod
+from ebbflow.columns.resolve import near
+from ebbflow.errors import NotAnExpression, NoValueYet, UnknownMethod
 from ebbflow.frontend import aliases
 
+String = str  # inside Column, str is the accessor
 _TRUTH = (
-    "Write & for and, | for or, ~ for not, each comparison in brackets: (r.x > 1) & (r.y < 2).  For if: ebb.when(cond, a).otherwise(b).  "
-    "For 1 < x < 3: x.between(1, 3) or (1 < x) & (x < 3).  For x in [...]: x.is_in([...])."
+    "Write & for and, | for or, ~ for not, each comparison in brackets: (r.x > 1) & (r.y < 2).  "
+    "For if: ebb.when(cond, a).otherwise(b).  For 1 < x < 3: x.between(1, 3) or (1 < x) & (x < 3).  "
+    "For x in [...]: x.is_in([...])."
 )
 
 
-def _is_no_value(says: str, hint: str) -> NoReturn:
-    raise ColumnIsNoValue(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
+def is_no_value(says: str, hint: str) -> NoReturn:
+    raise NoValueYet(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
 
 
 @aliases.second_spellings(aliases.COLUMN)
 class Column:
-    """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what operators and methods make of them."""
+    """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what is made of them."""
 
     __slots__ = ("branches", "descending", "given_name", "tree")
 
     def __init__(
-        self, tree: w.Written, given_name: str | None = None, branches: tuple[w.Written, ...] = (), descending: bool = False
+        self,
+        tree: w.Written,
+        given_name: str | None = None,
+        branches: tuple[w.Written, ...] = (),
+        descending: bool = False,
     ):
         self.tree, self.given_name, self.branches, self.descending = tree, given_name, branches, descending
 
@@ -188,7 +193,9 @@ class Column:
         values: Sequence[object] = choices
         if len(choices) == 1 and not isinstance(choices[0], str | bytes | Column):
             if hasattr(choices[0], "semijoin"):
-                raise NotAnExpression("is_in takes a list of values, not a collection.", hint="Use a.semijoin(b, on=...).")
+                raise NotAnExpression(
+                    "is_in takes a list of values, not a collection.", hint="Use a.semijoin(b, on=...)."
+                )
             values = list(choices[0]) if isinstance(choices[0], Iterable) else choices
         return _apply("is_in", self, *values)
 
@@ -202,7 +209,7 @@ class Column:
         """As another type, `"double"` or `float`; null where a value has no counterpart."""
         return Column(w.Applied("cast", (self.tree,), (type_of(kind),)), self.output_name)
 
-    def alias(self, name: str) -> Column:
+    def alias(self, name: String) -> Column:
         return Column(self.tree, name, self.branches, self.descending)
 
     def desc(self) -> Column:
@@ -230,46 +237,64 @@ class Column:
     def dt(self) -> Moment:
         return Moment(self)
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> String:
         return f"Column<{self.tree}>" + (f" as {self.given_name}" if self.given_name else "")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: String) -> NoReturn:
         raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
 
     # ---- what a column is asked for and does not have ---------------------------------------
 
     def __bool__(self) -> NoReturn:
-        _is_no_value("if, and, or, not, in and chained comparisons ask a column whether it is true", _TRUTH)
+        is_no_value("if, and, or, not, in and chained comparisons ask a column whether it is true", _TRUTH)
 
     def __iter__(self) -> NoReturn:
-        _is_no_value("a loop asks a column for its values", "Expressions work on the whole column; your own code over rows is map_rows(fn, schema).")
+        is_no_value(
+            "a loop asks a column for its values",
+            "Expressions work on the whole column; your own code over rows is map_rows(fn, schema).",
+        )
 
     def __len__(self) -> NoReturn:
-        _is_no_value("len() asks a column for its length", 'The length of text is .str.length(); rows are counted by group_by(...).count().')
+        is_no_value(
+            "len() asks a column for its length",
+            "The length of text is .str.length(); rows are counted by group_by(...).count().",
+        )
 
     def __contains__(self, item: object) -> NoReturn:
-        _is_no_value("`in` asks a column for its values", "Text within text is .str.contains(text); a few values are .is_in([...]); rows of another collection are a semijoin.")
+        is_no_value(
+            "`in` asks a column for its values",
+            "Text within text is .str.contains(text); a few values are .is_in([...]); other rows a semijoin.",
+        )
 
     def __int__(self) -> NoReturn:
-        _is_no_value("int() asks a column for a number", 'Write .cast("long"); / and // and ebb.floor work on columns.')
+        is_no_value("int() asks a column for a number", 'Write .cast("long"); / and // and ebb.floor work on columns.')
 
     def __index__(self) -> NoReturn:
-        _is_no_value("a column stands where Python needs a number", "Write the computation with columns; your own code over rows is map_rows(fn, schema).")
+        is_no_value(
+            "a column stands where Python needs a number",
+            "Write the computation with columns; your own code over rows is map_rows(fn, schema).",
+        )
 
     def __float__(self) -> NoReturn:
-        _is_no_value("float(), and the functions of math, ask a column for a number", 'Write .cast("double"); functions are ebb.sqrt(x), or numpy\'s: np.sqrt(x).')
+        is_no_value(
+            "float(), and the functions of math, ask a column for a number",
+            'Write .cast("double"); functions are ebb.sqrt(x), or numpy\'s: np.sqrt(x).',
+        )
 
     __complex__ = __float__
 
-    def __format__(self, spec: str) -> NoReturn:
-        _is_no_value('an f-string, or format(), would make text of a column', 'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").')
+    def __format__(self, spec: String) -> NoReturn:
+        is_no_value(
+            "an f-string, or format(), would make text of a column",
+            'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").',
+        )
 
     def __getitem__(self, item: object) -> NoReturn:
-        _is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
+        is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
 
     # ---- numpy ------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **options: object) -> Column:
+    def __array_ufunc__(self, ufunc: Any, method: String, *inputs: object, **options: object) -> Column:
         build = UFUNCS.get(ufunc.__name__)
         if method != "__call__" or options or build is None:
             raise NotAnExpression(
@@ -278,7 +303,9 @@ class Column:
             )
         return build(*inputs)
 
-    def __array_function__(self, function: Any, types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Column:
+    def __array_function__(
+        self, function: Any, types: object, args: tuple[Any, ...], options: dict[String, Any]
+    ) -> Column:
         if function.__name__ == "where" and len(args) == 3:
             return when(args[0], args[1]).otherwise(args[2])
         raise NotAnExpression(
@@ -337,7 +364,12 @@ class Text:
         return _apply("replace", self.column, search, by)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_method(name, ".str", {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)", "endswith": "ends_with(text)"}, _public(Text))
+        raise unknown_method(
+            name,
+            ".str",
+            {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)", "endswith": "ends_with(text)"},
+            _public(Text),
+        )
 
 
 class Moment:
@@ -427,7 +459,9 @@ def operand(value: object) -> w.Written:
     if isinstance(value, Column):
         return value.tree
     if callable(value) or hasattr(value, "semijoin"):
-        raise NotAnExpression(f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").')
+        raise NotAnExpression(
+            f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").'
+        )
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         value = value.item()  # a scalar of numpy's is a plain number
     return w.Constant(value)
@@ -442,59 +476,6 @@ def named_or(value: object) -> Column:
     return col(value) if isinstance(value, str) else lit(value)
 
 
-class Row:
-    """What a lambda is given: `r.x` and `r["x"]` are the columns."""
-
-    __slots__ = ("_looks", "_owner", "_schema")
-
-    def __init__(self, schema: Schema, looks: Callable[[str], str], owner: int | None = None):
-        self._schema, self._looks, self._owner = schema, looks, owner
-
-    def __getattr__(self, name: str) -> Column:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> Column:
-        if name not in self._schema:
-            raise unknown_column(self._looks(name), name, self._schema.names)
-        return Column(w.Named(name, self._owner))
-
-    def __iter__(self) -> NoReturn:
-        _is_no_value("a loop asks a row for its values", 'Name the columns: r.x, r["x"].')
-
-    def __repr__(self) -> str:
-        return f"Row({self._schema})"
-
-
-def value_of(given: object, row: Row, verb: str) -> Column:
-    """What someone gave where a value is wanted: a name, an expression, a lambda or a constant."""
-    if isinstance(given, Column):
-        return given
-    if isinstance(given, str):
-        row[given]  # is it there?
-        return Column(w.Named(given))
-    if callable(given) and not isinstance(given, type):
-        return traced(given, row, verb)
-    return lit(given)
-
-
-def traced(fn: Callable[..., object], row: Row, verb: str) -> Column:
-    """A lambda, called once."""
-    try:
-        answer = fn(row)
-    except EbbflowError:
-        raise
-    except TypeError as problem:
-        raise NotAnExpression(f"the function given to {verb} could not be traced: {problem}.", hint="It is called once, with one row of columns: lambda r: r.x + 1.") from problem
-    if isinstance(answer, Column):
-        return answer
-    hint = f'For text write ebb.lit({answer!r}), for a column r["{answer}"].' if isinstance(answer, str) else f"For a constant write ebb.lit({answer!r})."
-    if answer is None or isinstance(answer, list | tuple | dict) or callable(answer):
-        hint = "It returns one expression: lambda r: r.x + 1."
-    raise NotAnExpression(f"the function given to {verb} returned {answer!r}, and not an expression.", hint=hint)
-
-
 # ---- numpy's functions ----------------------------------------------------------------------
 
 
@@ -504,8 +485,8 @@ def _op(op: str) -> Callable[..., Column]:
 
 UFUNCS: dict[str, Callable[..., Column]] = {
     "add": _op("add"), "subtract": _op("sub"), "multiply": _op("mul"), "divide": _op("div"), "true_divide": _op("div"),
-    "floor_divide": _op("floordiv"), "fmod": _op("mod"), "negative": _op("neg"), "positive": lambda x: x, "absolute": _op("abs"),
-    "fabs": lambda x: _apply("abs", x).cast("double"),
+    "floor_divide": _op("floordiv"), "fmod": _op("mod"), "negative": _op("neg"), "positive": lambda x: x,
+    "absolute": _op("abs"), "fabs": lambda x: _apply("abs", x).cast("double"),
     "remainder": lambda x, y: _apply("sub", x, _apply("mul", _apply("floordiv", x, y), y)),
     "equal": _op("eq"), "not_equal": _op("ne"), "less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"),
     "greater_equal": _op("ge"), "logical_and": _op("and"), "logical_or": _op("or"), "logical_not": _op("not"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ebbflow.columns.ddl import schema_of
 from ebbflow.columns.resolve import unknown_column
 from ebbflow.columns.schema import RESERVED
-from ebbflow.dataflow import explain, nodes as n
+from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
 from ebbflow.frontend import looping
@@ -48,16 +48,26 @@ class Dataflow:
         """
         _check_name(name, "input")
         if any(isinstance(node, n.Input) and node.name == name for node in self.graph.nodes):
-            raise DuplicateName(f'the input "{name}" is there already.', hint="Use what flow.input returned, or give this one another name.")
+            raise DuplicateName(
+                f'the input "{name}" is there already.',
+                hint="Use what flow.input returned, or give this one another name.",
+            )
         columns = schema_of(schema)
         if not columns.fields:
-            raise TypeMismatch(f'the input "{name}" has no columns.', hint='For example flow.input("edges", "src long, dst long").')
+            raise TypeMismatch(
+                f'the input "{name}" has no columns.', hint='For example flow.input("edges", "src long, dst long").'
+            )
         keys = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         for each in keys:
             if each not in columns:
-                raise unknown_column(f'the key of the input "{name}" is the column "{each}" of its schema', each, columns.names)
+                raise unknown_column(
+                    f'the key of the input "{name}" is the column "{each}" of its schema', each, columns.names
+                )
         if keys and len(self.graph.coordinates) > 1:
-            raise PlanError("rows are replaced by key only where times have one coordinate.", hint="Leave out key=, and give changes with diffs: live.apply(...).")
+            raise PlanError(
+                "rows are replaced by key only where times have one coordinate.",
+                hint="Leave out key=, and give changes with diffs: live.apply(...).",
+            )
         node = self.graph.add(n.Input(name, columns, keys), users_place())
         self.graph.names[node] = name
         return Collection(self.graph, node)
@@ -67,13 +77,21 @@ class Dataflow:
         _check_name(name, "output")
         if not isinstance(collection, Collection):
             swapped = " The name comes first." if isinstance(name, Collection) else ""
-            raise PlanError(f'the output "{name}" takes a collection; got {type(collection).__name__}.{swapped}', hint='For example flow.output("reach", reach).')
+            raise PlanError(
+                f'the output "{name}" takes a collection; got {type(collection).__name__}.{swapped}',
+                hint='For example flow.output("reach", reach).',
+            )
         if collection._graph is not self.graph:
-            raise PlanError(f'the output "{name}" belongs to another dataflow.', hint="Build it from inputs of this one.")
+            raise PlanError(
+                f'the output "{name}" belongs to another dataflow.', hint="Build it from inputs of this one."
+            )
         if any(isinstance(node, n.Output) and node.name == name for node in self.graph.nodes):
             raise DuplicateName(f'the output "{name}" is there already.', hint="Give this one another name.")
         if self.graph.scopes[collection._node]:
-            raise PlanError(f'the output "{name}" is a collection inside a loop.', hint="What comes out of a loop is what iterate returns.")
+            raise PlanError(
+                f'the output "{name}" is a collection inside a loop.',
+                hint="What comes out of a loop is what iterate returns.",
+            )
         self.graph.names.setdefault(collection._node, name)
         self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
 
@@ -94,19 +112,38 @@ class Dataflow:
         [(0, 1), (2, 1)]
         """
         if not starts:
-            raise PlanError("iterate has no variables.", hint="Name what each starts with: flow.iterate(body, a=start_a, b=start_b).")
+            raise PlanError(
+                "iterate has no variables.",
+                hint="Name what each starts with: flow.iterate(body, a=start_a, b=start_b).",
+            )
         number = lambda given: _of_this(self.graph, given)
         results, single = looping.iterate(
-            self.graph, {name: number(start) for name, start in starts.items()}, body, number, lambda i: Collection(self.graph, i), max_rounds, on_limit
+            self.graph,
+            {name: number(start) for name, start in starts.items()},
+            body,
+            number,
+            lambda i: Collection(self.graph, i),
+            max_rounds,
+            on_limit,
         )
         return results[0] if single else tuple(results)
 
     # ---- running ----------------------------------------------------------------------------
 
-    def run(self, spark: object = None, *, workers: int = 1, checkpoint: object = None, history: object = None, **options: Any) -> Session:
+    def run(
+        self,
+        spark: object = None,
+        *,
+        workers: int = 1,
+        checkpoint: object = None,
+        history: object = None,
+        **options: Any,
+    ) -> Session:
         """A session: rows go in, results come out and stay right.  `with flow.run(workers=2) as live: ...`"""
         if spark is not None:
-            raise NotBuiltYet("programs do not run on Spark yet.", hint="flow.run(workers=2) runs the same program in this process.")
+            raise NotBuiltYet(
+                "programs do not run on Spark yet.", hint="flow.run(workers=2) runs the same program in this process."
+            )
         self._need_outputs()
         from ebbflow.frontend.session import Session  # loads the engine
 
@@ -121,28 +158,41 @@ class Dataflow:
 
     def stream(self, *args: Any, **options: Any) -> Any:
         """On Spark's streams; not built yet."""
-        raise NotBuiltYet("streams are not built yet.", hint="flow.run() runs the program in this process; feed it with live.apply(...).")
+        raise NotBuiltYet(
+            "streams are not built yet.",
+            hint="flow.run() runs the program in this process; feed it with live.apply(...).",
+        )
 
     def explore(self, *args: Any, **options: Any) -> Any:
         """The program as a page to walk through; not built yet."""
-        raise NotBuiltYet("the explorer is not built yet.", hint="flow.explain() shows the plan as text; a notebook shows it as a picture.")
+        raise NotBuiltYet(
+            "the explorer is not built yet.",
+            hint="flow.explain() shows the plan as text; a notebook shows it as a picture.",
+        )
 
     def sql(self, query: str) -> Collection:
         """A collection from a query; not built yet."""
-        raise NotBuiltYet("SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate.")
+        raise NotBuiltYet(
+            "SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate."
+        )
 
     def _need_outputs(self) -> None:
         if not any(isinstance(node, n.Output) for node in self.graph.nodes):
-            raise PlanError("the program has no output, so there is nothing to keep right.", hint='Name a result: flow.output("result", collection).')
+            raise PlanError(
+                "the program has no output, so there is nothing to keep right.",
+                hint='Name a result: flow.output("result", collection).',
+            )
 
     # ---- showing ----------------------------------------------------------------------------
 
     def explain(self) -> Lines:
         """The plan as text: what is shared, where it stands in your file."""
+        from ebbflow.dataflow import explain  # only who looks waits for it
+
         return Lines(explain.text(self.graph))
 
     def __str__(self) -> str:
-        return f"{self!r}\n{explain.text(self.graph)}" if self.graph.nodes else repr(self)
+        return f"{self!r}\n{self.explain()}" if self.graph.nodes else repr(self)
 
     def __repr__(self) -> str:
         inputs = [node.name for node in self.graph.nodes if isinstance(node, n.Input)]
@@ -150,6 +200,8 @@ class Dataflow:
         return f"Dataflow({', '.join(inputs) or 'no inputs'} -> {', '.join(outputs) or 'no outputs'})"
 
     def _repr_html_(self) -> str:
+        from ebbflow.dataflow import explain
+
         return explain.html(self.graph)
 
 
@@ -163,13 +215,18 @@ def _of_this(graph: Graph, given: object) -> int:
 
 def _check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name:
-        raise TypeMismatch(f"the name of an {what} is text; got {type(name).__name__}.", hint=f'For example flow.{what}("edges", ...).')
+        raise TypeMismatch(
+            f"the name of an {what} is text; got {type(name).__name__}.", hint=f'For example flow.{what}("edges", ...).'
+        )
 
 
 def _coordinates(time: object) -> tuple[str, ...]:
     names = (time,) if isinstance(time, str) else tuple(time) if isinstance(time, Iterable) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise TypeMismatch(f"time names the coordinates of a time; got {time!r}.", hint='For example Dataflow(time=("valid", "system")).')
+        raise TypeMismatch(
+            f"time names the coordinates of a time; got {time!r}.",
+            hint='For example Dataflow(time=("valid", "system")).',
+        )
     if len(set(names)) < len(names):
         raise DuplicateName(f"two coordinates of a time have one name: {', '.join(names)}.")
     for name in names:

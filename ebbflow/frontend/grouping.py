@@ -22,8 +22,9 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
 from ebbflow.frontend import aliases
-from ebbflow.frontend.column import Column, traced, unknown_method
+from ebbflow.frontend.column import Column, unknown_method
 from ebbflow.frontend.shaping import Named, called, computed, every_column, own_function, project, projected, row_of
+from ebbflow.frontend.tracing import traced
 
 Made = TypeVar("Made")
 
@@ -42,13 +43,19 @@ class Grouped(Generic[Made]):
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
         >>> sales = flow.input("sales", "shop string, price double")
-        >>> flow.output("totals", sales.group_by("shop").agg(total=ebb.sum("price"), mean=ebb.sum("price") / ebb.count()))
+        >>> totals = sales.group_by("shop").agg(total=ebb.sum("price"), mean=ebb.sum("price") / ebb.count())
+        >>> flow.output("totals", totals)
         >>> flow.compute(sales=[("a", 1.5), ("a", 2.5), ("b", 4.0)])["totals"].rows()
         [('a', 4.0, 2.0, 1), ('b', 4.0, 4.0, 1)]
         """
-        asked = [*(self._named(column) for column in columns), *((name, self._aggregate(name, x)) for name, x in named.items())]
+        asked = [
+            *(self._named(column) for column in columns),
+            *((name, self._aggregate(name, x)) for name, x in named.items()),
+        ]
         if not asked:
-            raise NotAnExpression("agg has nothing to compute.", hint='For example agg(n=ebb.count(), total=ebb.sum("x")).')
+            raise NotAnExpression(
+                "agg has nothing to compute.", hint='For example agg(n=ebb.count(), total=ebb.sum("x")).'
+            )
         self._no_clash([name for name, _ in asked])
         plan = _Aggregation(self._graph, self._node, self._keys)
         if all(isinstance(column.tree, w.Aggregated) for _, column in asked):
@@ -93,35 +100,48 @@ class Grouped(Generic[Made]):
         return self._made(first(self._graph, self._node, self._keys, n, order_by, "top"))
 
     def reduce(self, fn: Callable[..., object], schema: object) -> Made:
-        """Your own reduction: `fn(rows)` gets the group's non-key columns as a sorted list of (row, count) pairs, row a named
-        tuple, and returns rows of `schema`; the keys are put in front.
+        """Your own reduction.
+
+        `fn(rows)` gets the group's non-key columns as a sorted list of (row, count) pairs, row a named tuple, and
+        returns rows of `schema`; the keys are put in front.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
         >>> words = flow.input("words", "first string, word string")
-        >>> flow.output("lists", words.group_by("first").reduce(lambda rows: [(" ".join(r.word for r, _ in rows),)], "all string"))
+        >>> joined = lambda rows: [(" ".join(row.word for row, count in rows),)]
+        >>> flow.output("lists", words.group_by("first").reduce(joined, "all string"))
         >>> flow.compute(words=[("a", "ant"), ("a", "ape"), ("b", "bee")])["lists"].rows()
         [('a', 'ant ape', 1), ('b', 'bee', 1)]
         """
         return self._own(fn, schema, "rows")
 
     def reduce_batches(self, fn: Callable[..., object], schema: object) -> Made:
-        """The vectorised sister of reduce: `fn(columns, offsets)` gets all the groups of a step, a dict of arrays with `_count`
-        and the offsets at which groups begin, and returns the same two for `schema`."""
+        """The vectorised sister of reduce.
+
+        `fn(columns, offsets)` gets all the groups of a step, a dict of arrays with `_count` and the offsets at which
+        groups begin, and returns the same two for `schema`.
+        """
         return self._own(fn, schema, "batches")
 
     def __getattr__(self, name: str) -> NoReturn:
         known = [word for word in dir(Grouped) if not word.startswith("_")]
-        raise unknown_method(name, "A grouped collection", {**aliases.FOREIGN, "head": "top(n, order_by=...)", "apply": "reduce(fn, schema)"}, known)
+        raise unknown_method(
+            name,
+            "A grouped collection",
+            {**aliases.FOREIGN, "head": "top(n, order_by=...)", "apply": "reduce(fn, schema)"},
+            known,
+        )
 
     def __repr__(self) -> str:
         return f"Grouped({called(self._graph, self._node)} by {', '.join(name for name, _ in self._keys) or 'nothing'})"
 
     # ---- what they share --------------------------------------------------------------------
 
-    def _each(self, function: Callable[[Any], Column], columns: tuple[str, ...], named: dict[str, object]) -> Made:
+    def _each(self, function: Callable[[Any], Column], columns: tuple[object, ...], named: dict[str, object]) -> Made:
         if not columns and not named:
-            raise NotAnExpression(f"{function.__name__} does not know of which columns.", hint=f'For example .{function.__name__}("x").')
+            raise NotAnExpression(
+                f"{function.__name__} does not know of which columns.", hint=f'For example .{function.__name__}("x").'
+            )
         plain = {column: column for column in columns if isinstance(column, str)}
         more = [function(column).alias(column.output_name or "") for column in columns if isinstance(column, Column)]
         return self.agg(*more, **{name: function(of) for name, of in {**plain, **named}.items()})
@@ -138,7 +158,9 @@ class Grouped(Generic[Made]):
     def _aggregate(self, name: str, given: object) -> Column:
         row = row_of(self._graph, self._node, "agg")
         column = traced(given, row, "agg") if callable(given) and not isinstance(given, Column) else given
-        if not isinstance(column, Column) or not any(isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)):
+        if not isinstance(column, Column) or not any(
+            isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
+        ):
             shown = column.tree if isinstance(column, Column) else repr(column)
             of = f'"{column}"' if isinstance(column, str) else shown if isinstance(column, Column) else '"x"'
             raise NotAnExpression(
@@ -151,7 +173,10 @@ class Grouped(Generic[Made]):
         keys = {name for name, _ in self._keys}
         for name in names:
             if name in keys:
-                raise DuplicateName(f'"{name}" is a key of the groups and cannot be computed too.', hint="Give the aggregate another name: agg(n=ebb.count()).")
+                raise DuplicateName(
+                    f'"{name}" is a key of the groups and cannot be computed too.',
+                    hint="Give the aggregate another name: agg(n=ebb.count()).",
+                )
 
     def _own(self, fn: Callable[..., object], schema: object, how: str) -> Made:
         function, given = own_function(fn, "reduce"), schema_of(schema)
@@ -161,7 +186,9 @@ class Grouped(Generic[Made]):
         others = [(name, expr) for name, expr in every_column(source) if name not in keys]
         node = project(self._graph, self._node, [*self._keys, *others])
         fields = (*(Field(name, expr.type) for name, expr in self._keys), *given.fields)
-        return self._made(self._graph.add(n.Reduce(node, tuple(keys), n.Own(function, how, given), Schema(fields)), users_place()))
+        return self._made(
+            self._graph.add(n.Reduce(node, tuple(keys), n.Own(function, how, given), Schema(fields)), users_place())
+        )
 
 
 class _Aggregation:
@@ -179,7 +206,11 @@ class _Aggregation:
             aggregates.append(n.Aggregate(tree.op, column, name))
             types.append(Field(name, result_type(tree.op, kind)))
         key_fields = [Field(name, expr.type) for name, expr in self.keys]
-        schema = checked([*key_fields, *types]) if not any(name.startswith("_") for name, _ in asked) else Schema((*key_fields, *types))
+        schema = (
+            checked([*key_fields, *types])
+            if not any(name.startswith("_") for name, _ in asked)
+            else Schema((*key_fields, *types))
+        )
         columns = [*self.keys, *((name, expr) for expr, name in self.read.items())]
         node = project(self.graph, self.node, columns) if columns else self.node
         names = tuple(name for name, _ in self.keys)
@@ -189,7 +220,11 @@ class _Aggregation:
         assert tree.of is not None
         expr = resolve(tree.of, self.graph.schemas[self.node], tree.op, called(self.graph, self.node))
         if tree.op in ("sum", "avg") and not expr.type.is_number:
-            hint = 'Cast it: .cast("long").' if expr.type.name in ("boolean", "string") else "min, max and count_distinct take any type."
+            hint = (
+                'Cast it: .cast("long").'
+                if expr.type.name in ("boolean", "string")
+                else "min, max and count_distinct take any type."
+            )
             raise TypeMismatch(f'{tree.op} adds up numbers, and "{expr}" is of type {expr.type}.', hint=hint)
         if expr not in self.read:
             plain = isinstance(expr, Read) and all(expr.name != name for name, _ in self.keys)
@@ -198,13 +233,19 @@ class _Aggregation:
 
     def combined(self, asked: list[tuple[str, Column]]) -> int:
         """Aggregates first, under names of ours, then the expressions over them."""
-        parts = dict.fromkeys(part for _, column in asked for part in w.parts_of(column.tree) if isinstance(part, w.Aggregated))
+        parts = dict.fromkeys(
+            part for _, column in asked for part in w.parts_of(column.tree) if isinstance(part, w.Aggregated)
+        )
         hidden = {part: f"_{i}" for i, part in enumerate(parts)}
         node = self.reduced([(name, part) for part, name in hidden.items()])
         schema = self.graph.schemas[node]
         keys = [(name, Read(name, schema[name])) for name, _ in self.keys]
         where = f"the groups of {called(self.graph, self.node)}"
-        return projected(self.graph, node, [*keys, *((name, resolve(_replaced(column.tree, hidden), schema, "agg", where)) for name, column in asked)])
+        return projected(
+            self.graph,
+            node,
+            [*keys, *((name, resolve(_replaced(column.tree, hidden), schema, "agg", where)) for name, column in asked)],
+        )
 
 
 def _replaced(tree: w.Written, hidden: dict[w.Aggregated, str]) -> w.Written:
@@ -230,7 +271,7 @@ def result_type(op: str, kind: Type | None) -> Type:
 
 
 def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Expr, bool]]:
-    """(what to order by, whether the largest comes first): "x", "-x", a column, .desc(), a lambda, or several of them."""
+    """(what to order by, whether the largest comes first) from "x", "-x", a column, .desc(), a lambda, or several."""
     if isinstance(given, list | tuple):
         return [each for one in given for each in order_of(graph, node, one, verb)]
     down = False
@@ -251,12 +292,19 @@ def first(graph: Graph, node: int, keys: list[Named], number: object, order_by: 
     columns = every_column(graph.schemas[node])
     computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]
     shown = [*computed_keys, *(column for column in columns if column[0] not in dict(computed_keys))]
-    added = [(f"_by{i}", expr) for i, (expr, _) in enumerate(order) if not (isinstance(expr, Read) and (expr.name, expr) in shown)]
+    added = [
+        (f"_by{i}", expr)
+        for i, (expr, _) in enumerate(order)
+        if not (isinstance(expr, Read) and (expr.name, expr) in shown)
+    ]
     by_name = {expr: name for name, expr in added}
     names = [(by_name[expr] if expr in by_name else str(expr), down) for expr, down in order]
     key_names = tuple(name for name, _ in keys)
     source = project(graph, node, [*shown, *added])
-    fields = [*(Field(name, expr.type) for name, expr in keys), *(field for field in graph.schemas[source] if field.name not in key_names)]
-    by = tuple(dict((name, (name, down)) for name, down in reversed(names) if name not in key_names).values())[::-1]
+    fields = [
+        *(Field(name, expr.type) for name, expr in keys),
+        *(field for field in graph.schemas[source] if field.name not in key_names),
+    ]
+    by = tuple({name: (name, down) for name, down in reversed(names) if name not in key_names}.values())[::-1]
     top = graph.add(n.Reduce(source, key_names, n.Top(number, by), Schema(tuple(fields))), users_place())
     return project(graph, top, [(name, Read(name, expr.type)) for name, expr in shown])

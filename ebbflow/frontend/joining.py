@@ -1,7 +1,7 @@
 """Joins of every kind, composed of one.
 
-A join pairs rows with equal keys.  Semi is a join with the other's distinct keys, anti is what semi leaves over, and the outer
-joins are the inner one plus what found no partner, with nulls.
+A join pairs rows with equal keys.  Semi is a join with the other's distinct keys, anti is what semi leaves over, and
+the outer joins are the inner one plus what found no partner, with nulls.
 
 Rule: a null key matches nothing, so rows with one are dropped by inner and semi, and kept by anti and outer.
 """
@@ -16,11 +16,11 @@ from ebbflow.columns import written as w
 from ebbflow.columns.ddl import checked
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr, Literal
+from ebbflow.columns.operations import same_words
 from ebbflow.columns.resolve import near, resolve
 from ebbflow.columns.schema import Field
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.rules import fit
 from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
 from ebbflow.frontend.aliases import HOW
 from ebbflow.frontend.column import Column
@@ -40,10 +40,15 @@ class Pair:
 def join(graph: Graph, left: int, right: int, on: object, how: str, suffix: str | None) -> int:
     kind = HOW.get(how.replace("_", "").replace(" ", "").lower()) if isinstance(how, str) else None
     if kind is None:
-        raise UnclearJoin(f"there is no join how={how!r}.", hint=" ".join(filter(None, [near(how, HOW), "There are: inner, left, right, full, semi, anti, cross."])))
+        raise UnclearJoin(
+            f"there is no join how={how!r}.",
+            hint=" ".join(filter(None, [near(how, HOW), "There are: inner, left, right, full, semi, anti, cross."])),
+        )
     if kind == "cross":
         if on is not None:
-            raise UnclearJoin("a cross join pairs every row with every row, and takes no on=.", hint='Leave on= out, or how="cross".')
+            raise UnclearJoin(
+                "a cross join pairs every row with every row, and takes no on=.", hint='Leave on= out, or how="cross".'
+            )
         return _inner(graph, left, right, [], _columns(graph, left, right, [], suffix))
     pairs = _pairs(graph, left, right, on)
     if kind in ("semi", "anti"):
@@ -65,7 +70,10 @@ def _inner(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tupl
     left, left_key = _with_keys(graph, left, [pair.left for pair in pairs])
     right, right_key = _with_keys(graph, right, [pair.right for pair in pairs])
     left, right = graph.together((left, right), place)
-    return graph.add(n.Join(graph.add(n.Arrange(left, left_key), place), graph.add(n.Arrange(right, right_key), place), columns), place)
+    return graph.add(
+        n.Join(graph.add(n.Arrange(left, left_key), place), graph.add(n.Arrange(right, right_key), place), columns),
+        place,
+    )
 
 
 def _semi(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
@@ -80,13 +88,21 @@ def _anti(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
     return sum_of(graph, [left, negated(graph, _semi(graph, left, right, pairs))], "antijoin")
 
 
-def _left_alone(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]) -> int:
+def _left_alone(
+    graph: Graph, left: int, right: int, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]
+) -> int:
     alone = _anti(graph, left, right, pairs)
     mine, theirs = graph.schemas[left], graph.schemas[right]
-    return project(graph, alone, [(name, Literal(None, theirs[there]) if side else Read(there, mine[there])) for name, side, there in columns])
+    return project(
+        graph,
+        alone,
+        [(name, Literal(None, theirs[there]) if side else Read(there, mine[there])) for name, side, there in columns],
+    )
 
 
-def _right_alone(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]) -> int:
+def _right_alone(
+    graph: Graph, left: int, right: int, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]
+) -> int:
     """The key's columns are on the left; a row that is only on the right has its own key there."""
     alone = _anti(graph, right, left, [Pair(pair.right, pair.left) for pair in pairs])
     mine, theirs = graph.schemas[left], graph.schemas[right]
@@ -115,7 +131,9 @@ def _with_keys(graph: Graph, node: int, keys: list[Expr]) -> tuple[int, tuple[st
     return project(graph, node, [*every_column(graph.schemas[node]), *added]), tuple(names)
 
 
-def _columns(graph: Graph, left: int, right: int, pairs: list[Pair], suffix: str | None) -> tuple[tuple[str, int, str], ...]:
+def _columns(
+    graph: Graph, left: int, right: int, pairs: list[Pair], suffix: str | None
+) -> tuple[tuple[str, int, str], ...]:
     """Left columns, then the right's other columns: all but the keys that are on the left already."""
     known = graph.schemas[left].names
     same = {pair.right.name for pair in pairs if isinstance(pair.left, Read) and isinstance(pair.right, Read)}
@@ -126,7 +144,9 @@ def _columns(graph: Graph, left: int, right: int, pairs: list[Pair], suffix: str
             f"both sides of the join have {_listed(clashes)}: {called(graph, left)} and {called(graph, right)}.",
             hint=f'Rename one side, or say join(..., suffix="_right"), which gives "{clashes[0]}_right".',
         )
-    columns = [(name, 0, name) for name in known] + [(name + (suffix or "") if name in clashes else name, 1, name) for name in others]
+    columns = [(name, 0, name) for name in known] + [
+        (name + (suffix or "") if name in clashes else name, 1, name) for name in others
+    ]
     schemas = graph.schemas[left], graph.schemas[right]
     checked(Field(name, schemas[side][there]) for name, side, there in columns)
     return tuple(columns)
@@ -146,17 +166,20 @@ def _pairs(graph: Graph, left: int, right: int, on: object) -> list[Pair]:
         raise UnclearJoin("join does not know which rows belong together.", hint=_ON + shared)
     pairs = _read(graph, left, right, on)
     for pair in pairs:
-        if not fit(pair.left.type, pair.right.type):
+        if not same_words(pair.left.type, pair.right.type) or pair.left.type.precision != pair.right.type.precision:
             raise TypeMismatch(
-                f'join compares "{pair.left}" ({pair.left.type}) of {called(graph, left)} with "{pair.right}" ({pair.right.type}) of {called(graph, right)}.',
-                hint=f'Cast one of them first: .cast("{pair.left.type}") on the right, or .cast("{pair.right.type}") on the left.',
+                f'join compares "{pair.left}" ({pair.left.type}) of {called(graph, left)}'
+                f' with "{pair.right}" ({pair.right.type}) of {called(graph, right)}.',
+                hint=f'Cast one: .cast("{pair.left.type}") on the right, or .cast("{pair.right.type}") on the left.',
             )
     return pairs
 
 
 def _read(graph: Graph, left: int, right: int, on: object) -> list[Pair]:
     if isinstance(on, Mapping):
-        return [Pair(_side(graph, left, mine, "left"), _side(graph, right, theirs, "right")) for mine, theirs in on.items()]
+        return [
+            Pair(_side(graph, left, mine, "left"), _side(graph, right, theirs, "right")) for mine, theirs in on.items()
+        ]
     if isinstance(on, list | tuple | set | frozenset):
         return [pair for each in on for pair in _read(graph, left, right, each)]
     if isinstance(on, str) or (isinstance(on, Column) and isinstance(on.tree, w.Named)):
@@ -170,7 +193,9 @@ def _read(graph: Graph, left: int, right: int, on: object) -> list[Pair]:
 
 def _asked(fn: Callable[..., object], graph: Graph, left: int, right: int) -> object:
     if len(inspect.signature(fn).parameters) != 2:
-        raise UnclearJoin("a function given as on= takes the two sides.", hint="For example on=lambda a, b: a.x == b.y.")
+        raise UnclearJoin(
+            "a function given as on= takes the two sides.", hint="For example on=lambda a, b: a.x == b.y."
+        )
     answer = fn(row_of(graph, left, "join", "left"), row_of(graph, right, "join", "right"))
     if not isinstance(answer, Column):
         raise UnclearJoin(f"the function given as on= returned {answer!r}.", hint=_ON)
@@ -204,7 +229,7 @@ def _compared(graph: Graph, left: int, right: int, condition: w.Written) -> Pair
         case _:
             raise UnclearJoin(
                 f"join pairs rows with equal keys, and {condition} is no equality.",
-                hint='Join on what is equal, and .filter(...) the result; without any equality join(other, how="cross").',
+                hint='Join on what is equal and .filter(...) the result; without one, join(other, how="cross").',
             )
     sides = _owner(graph, left, right, one), _owner(graph, left, right, two)
     if left != right and sides[0] is not None and sides[0] == sides[1]:

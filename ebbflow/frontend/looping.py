@@ -1,7 +1,7 @@
 """Loops: a collection defined by what becomes of it.
 
-A variable holds its start at round 0 and, at each later round, what the body made of the round before.  The result is the
-value at which nothing changes any more, or the last one that `max_rounds` allows.
+A variable holds its start at round 0 and, at each later round, what the body made of the round before.  The result is
+the value at which nothing changes any more, or the last one that `max_rounds` allows.
 
 Rule: the body is called once, with variables that live in the loop; if it is refused, nothing of it stays in the plan.
 """
@@ -54,11 +54,19 @@ def name_of_variable(body: Callable[..., object]) -> str:
 
 def _check(body: object, max_rounds: object, on_limit: object) -> None:
     if not callable(body):
-        raise PlanError(f"iterate takes a function from the collection to its next round; got {body!r}.", hint="For example c.iterate(lambda c: c.union(start).distinct()).")
+        raise PlanError(
+            f"iterate takes a function from the collection to its next round; got {body!r}.",
+            hint="For example c.iterate(lambda c: c.union(start).distinct()).",
+        )
     if max_rounds is not None and (not isinstance(max_rounds, int) or isinstance(max_rounds, bool) or max_rounds < 1):
-        raise PlanError(f"max_rounds={max_rounds!r} is not a number of rounds.", hint="It is a whole number from 1: how often the body is applied at most.")
+        raise PlanError(
+            f"max_rounds={max_rounds!r} is not a number of rounds.",
+            hint="It is a whole number from 1: how often the body is applied at most.",
+        )
     if on_limit not in ("return", "raise"):
-        raise PlanError(f"on_limit={on_limit!r} is not known.", hint='It is "return" (give what the loop has) or "raise".')
+        raise PlanError(
+            f"on_limit={on_limit!r} is not known.", hint='It is "return" (give what the loop has) or "raise".'
+        )
 
 
 def _called(body: Callable[..., object], variables: dict[str, object]) -> object:
@@ -73,19 +81,23 @@ def _called(body: Callable[..., object], variables: dict[str, object]) -> object
 def _answers(answer: object, names: list[str]) -> tuple[list[object], bool]:
     if isinstance(answer, Mapping):
         if set(answer) != set(names):
-            raise PlanError(f"the loop has the variables {', '.join(names)}; its body returned {', '.join(map(str, answer))}.", hint="Return one collection for each.")
+            raise PlanError(
+                f"the loop has the variables {', '.join(names)}; its body returned {', '.join(map(str, answer))}.",
+                hint="Return one collection for each.",
+            )
         return [answer[name] for name in names], False
     single = not isinstance(answer, list | tuple)
     answers = [answer] if single else list(answer) if isinstance(answer, Sequence) else []
     if len(answers) != len(names):
         raise PlanError(
-            f"the loop has {_count(len(names))} ({', '.join(names)}), and its body returned {_count(len(answers), 'collection')}.",
+            f"the loop has {_count(len(names), 'variable')} ({', '.join(names)}), and its body returned"
+            f" {_count(len(answers), 'collection')}.",
             hint="Return one collection for each variable, in their order.",
         )
     return answers, single
 
 
-def _count(number: int, what: str = "variable") -> str:
+def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
@@ -95,16 +107,19 @@ def _shaped(graph: Graph, variable: int, following: int) -> int:
     name = graph.names[variable]
     if set(wanted.names) != set(found.names):
         raise PlanError(
-            f"the loop variable {name} starts with the columns {', '.join(wanted.names)}, and the body returns {', '.join(found.names)}.",
+            f"the loop variable {name} starts with the columns {', '.join(wanted.names)}, and the body returns"
+            f" {', '.join(found.names)}.",
             hint="Let the body select the same names: .select(...); their order does not matter.",
         )
     for field in wanted:
         other = found[field.name]
         if other != field.type and common_type([other, field.type]) != field.type:
             raise PlanError(
-                f'the column "{field.name}" of the loop variable {name} starts as {field.type}, and the body returns it as {other}.',
-                hint=f'Start with the wider type: .with_columns({field.name}=col("{field.name}").cast("{other}")), or cast it in the body.',
+                f'the column "{field.name}" of the loop variable {name} starts as {field.type}, and the body returns it'
+                f" as {other}.",
+                hint=f'Start with the wider type, .with_columns({field.name}=col("{field.name}").cast("{other}")), or'
+                " cast it in the body.",
             )
-    return project(graph, following, [(field.name, cast(Read(field.name, found[field.name]), field.type)) for field in wanted])
-
-
+    return project(
+        graph, following, [(field.name, cast(Read(field.name, found[field.name]), field.type)) for field in wanted]
+    )

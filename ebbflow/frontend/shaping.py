@@ -20,7 +20,8 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.words import kind
 from ebbflow.errors import PlanError, TypeMismatch, users_place
-from ebbflow.frontend.column import Column, Row, value_of
+from ebbflow.frontend.column import Column
+from ebbflow.frontend.tracing import Row, value_of
 
 Named = tuple[str, Expr]
 
@@ -79,9 +80,16 @@ def unified(graph: Graph, nodes: Sequence[int], verb: str) -> list[int]:
         types[name] = common_type([schema[name] for schema in schemas])
         if types[name] is None:
             found = ", ".join(dict.fromkeys(str(schema[name]) for schema in schemas))
-            raise TypeMismatch(f'{verb} finds the column "{name}" with different types: {found}.', hint=f'Cast it: .with_columns({name}=col("{name}").cast("{schemas[0][name]}")).')
+            raise TypeMismatch(
+                f'{verb} finds the column "{name}" with different types: {found}.',
+                hint=f'Cast it: .with_columns({name}=col("{name}").cast("{schemas[0][name]}")).',
+            )
     return [
-        project(graph, node, [(name, cast(Read(name, schema[name]), kind)) for name, kind in types.items() if kind is not None])
+        project(
+            graph,
+            node,
+            [(name, cast(Read(name, schema[name]), kind)) for name, kind in types.items() if kind is not None],
+        )
         for node, schema in zip(nodes, schemas)
     ]
 
@@ -98,7 +106,8 @@ def _other_names(graph: Graph, first: int, other: int, verb: str) -> PlanError:
         fix = ", ".join(f'{name}=ebb.lit(None).cast("{graph.schemas[first][name]}")' for name in missing)
         hint = f"Add what is missing, for example .with_columns({fix}), or .drop it on the other side."
     return PlanError(
-        f"{verb} puts columns together by name: {called(graph, first)} has {', '.join(here)}; {called(graph, other)} has {', '.join(there)}.",
+        f"{verb} puts columns together by name: {called(graph, first)} has {', '.join(here)};"
+        f" {called(graph, other)} has {', '.join(there)}.",
         hint=hint.replace("'", '"'),
     )
 

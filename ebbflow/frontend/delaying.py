@@ -1,0 +1,65 @@
+"""Times moved later, written as expressions over the coordinates of a time.
+
+`delay(lambda t: t + 10)` is traced like every other lambda, so that a delay is data of the plan.
+
+Rule: one whole number for each input coordinate; that it is not earlier is checked where the rows are.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ebbflow.columns.expression import Expr
+from ebbflow.columns.operations import converted
+from ebbflow.columns.resolve import resolve
+from ebbflow.columns.schema import LONG, Field, Schema
+from ebbflow.columns.written import Named
+from ebbflow.errors import NotAnExpression, TypeMismatch
+from ebbflow.frontend.column import Column, lit
+from ebbflow.frontend.tracing import Row, traced
+
+
+def later(fn: Callable[..., object], coordinates: tuple[str, ...]) -> tuple[Expr, ...]:
+    """The times that a delay makes of a time."""
+    if not callable(fn):
+        raise NotAnExpression(
+            f"delay takes a function of the time; got {fn!r}.", hint="For example delay(lambda t: t + 10)."
+        )
+    clock = Schema(tuple(Field(name, LONG) for name in coordinates))
+    times = []
+    for name, column in zip(coordinates, _columns(fn, clock)):
+        expr = resolve(column.tree, clock, "delay", "the time")
+        if not expr.type.is_integer:
+            raise TypeMismatch(
+                f"delay makes {name} a {expr.type}; a time is a whole number.", hint='Round it, and .cast("long").'
+            )
+        times.append(converted(expr, LONG))
+    return tuple(times)
+
+
+def _columns(fn: Callable[..., object], clock: Schema) -> list[Column]:
+    names = clock.names
+    row = Row(clock, lambda name: f'delay looks for the coordinate "{name}" in a time')
+    if len(names) == 1:
+        return [traced(lambda row: fn(Time(row[names[0]].tree)), row, "delay")]
+    separate = len(inspect.signature(fn).parameters) == len(names)
+    answer = fn(*(row[name] for name in names)) if separate else fn(row)
+    if not isinstance(answer, list | tuple) or len(answer) != len(names):
+        raise NotAnExpression(
+            f"delay gives one time for each coordinate ({', '.join(names)}); got {answer!r}.",
+            hint=f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1)).",
+        )
+    return [lit(time) for time in answer]
+
+
+class Time(Column):
+    """The one coordinate of a time: `t`, or by name, `t.time`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if isinstance(self.tree, Named) and name == self.tree.name:
+            return Column(self.tree)
+        return super().__getattr__(name)
