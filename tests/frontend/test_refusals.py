@@ -283,7 +283,7 @@ REFUSALS = {
         lambda live: live.snapshot("all", at=2),
         e.HistoryGone,
         'snapshot asks for "all" at 2, which is no longer kept: it reaches back to 3, where the last advance began.',
-        'Start with run(history="all"), or run(history=1000) for as many time units, to look further back.',
+        'To look further back, start with run(history="all"), or run(history=1000), so many time units.',
     ),
     "a snapshot at no time": (
         lambda live: live.snapshot("all", at="noon"),
@@ -369,7 +369,8 @@ def test_several_coordinates_ask_for_as_many_numbers():
             (
                 lambda: live.apply("edges", TABLE.select(["src", "dst", "ts"]), time="ts"),
                 e.WrongTime,
-                'apply takes as time 2 whole numbers (valid, system) for each of its 2 rows, not the column "ts" of int64.',
+                "apply takes as time 2 whole numbers (valid, system) for each of its 2 rows, "
+                'not the column "ts" of int64.',
                 "Give one time, the name of a column of whole numbers, or an array of them, for each coordinate.",
             ),
             (

@@ -8,8 +8,9 @@ import pytest
 
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.frontend import session as session_module
-from ebbflow.frontend.session import Session, compute, corners
+from ebbflow.frontend import shown as shown_module
+from ebbflow.frontend.session import Session, compute
+from ebbflow.frontend.shown import END, corners
 from ebbflow.runtime.oracle import OracleRuntime
 from ebbflow.times.frontier import before
 from tests.frontend.flows import NAMED, both, echo, run
@@ -233,7 +234,7 @@ def test_before_anything_is_complete_a_snapshot_is_empty():
 @pytest.mark.parametrize("history", [None, 2, "all"])
 @pytest.mark.parametrize("log", [0, 1 << 16])
 def test_every_snapshot_that_is_kept_is_exact(coordinates, history, log, monkeypatch):
-    monkeypatch.setattr(session_module, "LOG", log)
+    monkeypatch.setattr(shown_module, "LOG", log)
     for seed in range(12):
         dice = random.Random(f"{coordinates} {history} {seed}")
         given, width, far = [], coordinates, 7
@@ -271,7 +272,7 @@ def test_every_snapshot_that_is_kept_is_exact(coordinates, history, log, monkeyp
 
 
 def test_the_last_complete_times_are_the_corners_of_what_is_complete():
-    end = session_module.END
+    end = END
     assert corners(((3,),), 1) == [(2,)]
     assert corners((), 2) == [(end, end)]
     assert corners(((0, 0),), 2) == []
@@ -290,7 +291,7 @@ def test_history_in_time_units_reaches_that_far_back():
 
 
 def test_memory_of_a_sliding_window_is_flat(monkeypatch):
-    monkeypatch.setattr(session_module, "LOG", 16)
+    monkeypatch.setattr(shown_module, "LOG", 16)
     with Session(echo(changes=False), runtime=Relay) as live:
         for time in range(400):
             live.insert("edges", [(time, 0)])

@@ -1,0 +1,476 @@
+"""What an input is given: rows, times and diffs in the forms in which people have them.
+
+A few rows of plain values go straight to words; everything else becomes columns, and columns become lanes at once.
+All that can be refused is refused here, by name, row and value, before anything is taken in.
+
+Rule: a call that is refused has taken in nothing.  Rows are kept in the order given, at or after the frontier.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbflow.columns.resolve import near
+from ebbflow.columns.schema import NULL, Schema, Type
+from ebbflow.dataflow import nodes as n
+from ebbflow.errors import LateTime, NoKey, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
+from ebbflow.frontend.shown import END, Antichain, Changes, joined
+from ebbflow.frontend.table import plain
+from ebbflow.frontend.upsert import Edits, Keyed, Outcome
+from ebbflow.times import lattice
+from ebbflow.times.frontier import Time, before
+
+if TYPE_CHECKING:
+    from ebbflow.columns.pool import Pool
+
+Array = NDArray[np.int64]
+
+FEW = 16  # rows that are taken one by one, without Arrow
+RANGES = {"long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1, "byte": 2**7 - 1}
+
+
+# ---- times and numbers, as people write and read them ----------------------------------------------
+
+
+def told(times: Antichain | Time) -> str:
+    """A time or a frontier, in a sentence."""
+    if not times:
+        return "closed"
+    if isinstance(times[0], tuple):
+        return " and ".join(told(time) for time in times)  # type: ignore[arg-type]
+    return str(times[0]) if len(times) == 1 else str(tuple(times))
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(map(plain, names)) if names else "none"
+
+
+def whole(value: object) -> int | None:
+    """A whole number that fits a word, or None."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    return number if -END <= number <= END else None
+
+
+def as_time(verb: str, value: object, coordinates: tuple[str, ...]) -> Time:
+    """A time as a person writes it: a whole number, or a tuple with one for each coordinate."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    numbers = tuple(whole(part) for part in parts)
+    if len(numbers) == len(coordinates) and None not in numbers:
+        return numbers  # type: ignore[return-value]
+    if len(coordinates) == 1:
+        wanted, hint = "a whole number", "Write time=8."
+    else:
+        wanted = f"{len(coordinates)} whole numbers ({listed(coordinates)})"
+        hint = f"Write a tuple, such as {(3,) + (0,) * (len(coordinates) - 1)}."
+    raise WrongTime(f"{verb} is given the time {plain(value)}; a time of this flow is {wanted}.", hint=hint)
+
+
+# ---- one input --------------------------------------------------------------------------------------
+
+
+class Given:
+    """One input: its frontier, the rows given since the last step, and those that wait for a later one."""
+
+    def __init__(self, node: n.Input, coordinates: tuple[str, ...], pool: Pool, text_id: Callable[[str], int | None]):
+        self.name, self.schema, self.coordinates = node.name, node.schema, coordinates
+        self.frontier: Antichain = ((0,) * len(coordinates),)
+        self.key = tuple(node.schema.index(name) for name in node.key)
+        self._keyed = Keyed(len(node.schema), self.key) if self.key else None
+        self._pool, self._text_id = pool, text_id
+        self._types = node.schema.types
+        self._words = array("q")  # row after row: lanes, time, diff
+        self._blocks: list[Changes] = []
+        self._waiting: list[Changes] = []
+
+    # ---- rows in -----------------------------------------------------------------------------
+
+    def edit(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
+        if type(rows) is list and len(rows) <= FEW and type(diff) is int and _is_one_time(time):
+            moment = self._one_time(verb, time)
+            if not self.key or diff == 1 or diff == -1:
+                if self._add_few(rows, moment, diff):
+                    return
+        self._add_many(verb, rows, time, diff)
+
+    def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
+        """Take rows of plain values as they are; False, and nothing happened, if one needs a closer look."""
+        words: list[int] = []
+        types = self._types
+        for row in rows:
+            if type(row) is not tuple or len(row) != len(types):
+                return False
+            for value, type_ in zip(row, types):
+                word = self._word(value, type_)
+                if word is None:
+                    return False
+                words.append(word)
+            for i in self.key:
+                if row[i] is None:
+                    return False
+            words.extend(time)
+            words.append(diff)
+        if diff:
+            self._words.extend(words)
+        return True
+
+    def _word(self, value: Any, type_: Type) -> int | None:
+        """The lane of a plain value; None if it is not one."""
+        if value is None:
+            return NULL
+        kind = type(value)
+        if kind is int:
+            limit = RANGES.get(type_.name)
+            return value if limit is not None and -limit <= value <= limit else None
+        if kind is str:
+            return self._text_id(value) if type_.name == "string" else None
+        if kind is float:
+            if type_.name != "double" or value != value:
+                return None
+            (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
+            return bits if bits >= 0 else bits ^ END
+        if kind is bool and type_.name == "boolean":
+            return int(value)
+        return None
+
+    def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
+        columns, count = self._columns(verb, rows)
+        times = self._times(verb, time, columns, count)
+        diffs = self._diffs(verb, diff, columns, count)
+        schema = self.schema
+        if self.key and (diffs < 0).all() and not set(schema.names) <= set(columns):
+            schema = Schema(tuple(schema.fields[i] for i in self.key))  # delete by key
+        lanes = self._encode(verb, schema, columns, _names_in(time) | _names_in(diff), count)
+        if self.key:
+            lanes = self._edits_by_key(verb, schema, lanes, diffs)
+        if not diffs.all():
+            kept = diffs != 0
+            lanes, times, diffs = lanes[:, kept], times[kept], diffs[kept]
+        if len(diffs):
+            self._flush()
+            self._blocks.append(Changes(lanes, times, diffs))
+
+    # ---- a step ------------------------------------------------------------------------------
+
+    def due(self, frontier: Antichain) -> tuple[list[Changes], list[Changes], Outcome | None]:
+        """What a step to this frontier is given: its changes, those that wait, and what replacing by key came to."""
+        self._flush()
+        if self._keyed is not None:
+            edits = [Edits(block.lanes, block.times[:, 0], block.diffs) for block in self._blocks]
+            outcome = self._keyed.resolve(edits, frontier[0][0] if frontier else None)
+            return [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)], [], outcome
+        now, later = [], []
+        for block in self._waiting + self._blocks:
+            waits = lattice.reached(block.times, np.array(frontier, np.int64)) if frontier else np.zeros(1, np.bool_)
+            if not waits.any():
+                now.append(block)
+            elif waits.all():
+                later.append(block)
+            else:
+                now.append(Changes(block.lanes[:, ~waits], block.times[~waits], block.diffs[~waits]))
+                later.append(Changes(block.lanes[:, waits], block.times[waits], block.diffs[waits]))
+        return now, later, None
+
+    def settle(self, frontier: Antichain, later: list[Changes], outcome: Outcome | None) -> None:
+        """The step succeeded."""
+        self.frontier = frontier
+        self._waiting = [joined(later)] if len(later) > 1 else later
+        if self._keyed is not None and outcome is not None:
+            self._keyed.settle(outcome)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the rows given since the last step."""
+        self._words, self._blocks = array("q"), []
+
+    def _flush(self) -> None:
+        if self._words:
+            width = len(self.schema)
+            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T
+            self._blocks.append(
+                Changes(np.ascontiguousarray(rows[:width]), np.ascontiguousarray(rows[width:-1].T), rows[-1].copy())
+            )
+            self._words = array("q")
+
+    # ---- times and diffs of rows ---------------------------------------------------------------
+
+    def open_time(self, verb: str) -> Time:
+        if len(self.frontier) > 1:
+            raise WrongTime(
+                f'{verb} has no time, and the input "{plain(self.name)}" has several open ones: {told(self.frontier)}.',
+                hint=f"Say which: time={told(self.frontier[0])}.",
+            )
+        return self.frontier[0]
+
+    def _one_time(self, verb: str, value: object) -> Time:
+        """The one time of all the rows of a call, at which they may still come."""
+        if value is None:
+            return self.open_time(verb)
+        time = as_time(verb, value, self.coordinates)
+        for element in self.frontier:
+            if before(element, time):
+                return time
+        self._refuse_late(verb, time, "")
+
+    def _refuse_late(self, verb: str, time: Time, where: str) -> NoReturn:
+        raise LateTime(
+            f'{verb} comes too late at time {told(time)}{where}: the input "{plain(self.name)}" is complete '
+            f"before its frontier, {told(self.frontier)}.",
+            hint=f"Use a time from {told(self.frontier)} on; nothing of this call was taken in.",
+        )
+
+    def _times(self, verb: str, time: Any, columns: dict[str, Any], count: int) -> Array:
+        """One time per row, none of them late."""
+        width = len(self.coordinates)
+        if time is None or whole(time) is not None or (type(time) is tuple and all(whole(t) is not None for t in time)):
+            return np.tile(np.array(self._one_time(verb, time), np.int64), (count, 1))
+        found = [time]
+        if isinstance(time, str):
+            found = [self._column(verb, "time", time, columns, count)]
+        elif isinstance(time, (tuple, list)) and len(time) == width and (type(time) is tuple or type(time[0]) is str):
+            found = [self._column(verb, "time", part, columns, count) for part in time]
+        numbers = [table for table in (whole_table(part, count) for part in found) if table is not None]
+        if len(numbers) < len(found) or sum(table.shape[1] for table in numbers) != width:
+            every = "one whole number" if width == 1 else f"{width} whole numbers ({listed(self.coordinates)})"
+            raise WrongTime(
+                f"{verb} takes as time {every} for each of its {count} rows, not {_kind(time, found)}.",
+                hint="Give one time, the name of a column of whole numbers, or an array of them"
+                + ("." if width == 1 else ", for each coordinate."),
+            )
+        times = np.ascontiguousarray(np.concatenate(numbers, axis=1))
+        if count:
+            on_time = lattice.reached(times, np.array(self.frontier, np.int64))
+            if not on_time.all():
+                row = int(np.argmin(on_time))
+                self._refuse_late(verb, tuple(times[row].tolist()), f" (row {row})")
+        return times
+
+    def _diffs(self, verb: str, diff: Any, columns: dict[str, Any], count: int) -> Array:
+        number = whole(diff)
+        if number is not None:
+            return np.full(count, number, np.int64)
+        found = self._column(verb, "diff", diff, columns, count)
+        numbers = whole_table(found, count)
+        if numbers is None or numbers.shape[1] != 1:
+            raise WrongDiff(
+                f"{verb} takes as diff one whole number for each of its {count} rows, not {_kind(diff, [found])}.",
+                hint="A diff counts copies of a row: 1 adds one, -1 takes one away.",
+            )
+        return np.ascontiguousarray(numbers[:, 0])
+
+    def _column(self, verb: str, what: str, part: Any, columns: dict[str, Any], count: int) -> Any:
+        """A part of time= or diff=: a column by its name, a number for every row, or what it is."""
+        if isinstance(part, str):
+            if part not in columns:
+                raise UnknownColumn(
+                    f'{verb} looks for the column "{plain(part)}" ({what}=) in its rows, which have: '
+                    f"{listed(list(columns))}.",
+                    hint=near(part, list(columns)) or f"{what}= takes the name of a column, an array or a number.",
+                )
+            return columns[part]
+        number = whole(part)
+        return part if number is None else np.full(count, number, np.int64)
+
+    # ---- columns of rows ------------------------------------------------------------------------
+
+    def _columns(self, verb: str, rows: Any) -> tuple[dict[str, Any], int]:
+        """The columns of the rows by name, and how many rows there are."""
+        if isinstance(rows, Mapping):
+            return self._from_columns(verb, dict(rows))
+        if isinstance(rows, np.ndarray) and rows.dtype.names:
+            return {name: rows[name] for name in rows.dtype.names}, len(rows)
+        if isinstance(rows, np.ndarray) and rows.ndim == 2:
+            return self._by_position(verb, list(rows.T)), len(rows)
+        if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "iloc"):
+            import pyarrow
+
+            return _from_arrow(pyarrow.Table.from_pandas(rows, preserve_index=False))
+        if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+            import pyarrow
+
+            return _from_arrow(pyarrow.table(rows))
+        if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
+            raise TypeMismatch(
+                f'{verb} takes the rows of "{plain(self.name)}" as a list of tuples, a dict of arrays, or anything '
+                f"Arrow, not {type(rows).__name__}.",
+                hint=f"Write [{self._pattern}].",
+            )
+        return self._from_rows(verb, list(rows))
+
+    @property
+    def _pattern(self) -> str:
+        return f"({', '.join(self.schema.names)}{',' if len(self.schema) == 1 else ''})"
+
+    def _from_columns(self, verb: str, columns: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        lengths = {
+            name: len(column) if hasattr(column, "__len__") and not isinstance(column, (str, bytes)) else None
+            for name, column in columns.items()
+        }
+        if None in lengths.values() or len(set(lengths.values())) > 1:
+            raise TypeMismatch(
+                f'{verb} takes columns of equal length for "{plain(self.name)}"; these have: '
+                + ", ".join(f"{plain(k)} {'one value' if v is None else v}" for k, v in lengths.items())
+                + ".",
+                hint="A dict holds an array for every column.",
+            )
+        return columns, next(iter(lengths.values()), 0) or 0
+
+    def _from_rows(self, verb: str, rows: list[Any]) -> tuple[dict[str, Any], int]:
+        if not rows:
+            return {name: [] for name in self.schema.names}, 0
+        first = rows[0]
+        if isinstance(first, Mapping):
+            for i, row in enumerate(rows):
+                if not isinstance(row, Mapping) or row.keys() != first.keys():
+                    raise TypeMismatch(
+                        f'{verb} finds other columns in row {i} for "{plain(self.name)}" than in row 0: '
+                        f"{listed(list(row)) if isinstance(row, Mapping) else plain(row)} instead of "
+                        f"{listed(list(first))}.",
+                        hint="Give every row the same columns; None is a value.",
+                    )
+            return {name: [row[name] for row in rows] for name in first}, len(rows)
+        if hasattr(first, "__dataclass_fields__"):
+            kind = type(first)
+            rows = [
+                tuple(getattr(row, name) for name in self.schema.names) if type(row) is kind else row for row in rows
+            ]
+            first = rows[0]
+        if verb == "delete" and len(self.key) == 1 and not any(isinstance(row, (tuple, list)) for row in rows):
+            return {self.schema.names[self.key[0]]: rows}, len(rows)
+        width = len(first) if isinstance(first, (tuple, list, np.ndarray)) else -1
+        for i, row in enumerate(rows):
+            if not isinstance(row, (tuple, list, np.ndarray)) or len(row) != width:
+                self._refuse_row(verb, i, row)
+        return self._by_position(verb, list(zip(*rows))), len(rows)
+
+    def _by_position(self, verb: str, columns: list[Any]) -> dict[str, Any]:
+        """Columns without names: those of the schema in its order, or only the key where rows are deleted by it."""
+        names = self.schema.names
+        if len(columns) == len(names):
+            return dict(zip(names, columns))
+        if verb == "delete" and self.key and len(columns) == len(self.key):
+            return {names[i]: column for i, column in zip(self.key, columns)}
+        self._refuse_row(verb, 0, columns)
+
+    def _refuse_row(self, verb: str, row: int, value: Any) -> NoReturn:
+        is_row = isinstance(value, (tuple, list, np.ndarray))
+        what = f"{len(value)} value{'' if len(value) == 1 else 's'}" if is_row else plain(value)
+        raise TypeMismatch(
+            f'{verb} finds {what} in row {row}; a row of "{plain(self.name)}" has {len(self.schema)}: {self.schema}.',
+            hint=f"Write each row as a tuple: {self._pattern}.",
+        )
+
+    def _encode(self, verb: str, schema: Schema, columns: dict[str, Any], used: set[str], count: int) -> Array:
+        from ebbflow.columns.lanes import encode
+
+        missing = [name for name in schema.names if name not in columns]
+        if missing:
+            raise UnknownColumn(
+                f'{verb} looks for the column "{plain(missing[0])}" of the input "{plain(self.name)}" in its rows, '
+                f"which have: {listed(list(columns))}.",
+                hint=near(missing[0], list(columns)) or f"The input has: {self.schema}.",
+            )
+        more = [name for name in columns if name not in schema and name not in used]
+        if more:
+            raise UnknownColumn(
+                f'{verb} finds the column "{plain(more[0])}" in its rows, which the input "{plain(self.name)}" '
+                f"does not have: {listed(self.schema.names)}.",
+                hint=near(more[0], self.schema.names) or "Leave it out, or name it as time= or diff=.",
+            )
+        if not count:
+            return np.empty((len(schema), 0), np.int64)
+        return encode({name: columns[name] for name in schema.names}, schema, self._pool)
+
+    def _edits_by_key(self, verb: str, schema: Schema, lanes: Array, diffs: Array) -> Array:
+        """Whole rows for edits, with nothing in the columns that a deletion by key leaves out."""
+        key = [schema.index(self.schema.names[i]) for i in self.key]
+        empty = lanes[key] == NULL
+        if empty.any():
+            row = int(np.argmax(empty.any(axis=0)))
+            column = schema.names[key[int(np.argmax(empty[:, row]))]]
+            raise NoKey(
+                f'{verb} finds no value for the key "{plain(column)}" of "{plain(self.name)}" in row {row}.',
+                hint="A key is never null: it says which row is meant.",
+            )
+        beyond = np.abs(diffs) > 1
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise WrongDiff(
+                f'{verb} finds the diff {int(diffs[row])} in row {row}; "{plain(self.name)}" has a key, and a key has '
+                "one row.",
+                hint="Use 1 for a row that shall be there, -1 for one that shall not.",
+            )
+        if len(schema) == len(self.schema):
+            return lanes
+        rows = np.full((len(self.schema), lanes.shape[1]), NULL, np.int64)
+        rows[list(self.key)] = lanes[key]
+        return rows
+
+
+# ---- what a value is -----------------------------------------------------------------------------------
+
+
+def _is_one_time(time: object) -> bool:
+    return time is None or type(time) is int or (type(time) is tuple and all(type(part) is int for part in time))
+
+
+def _names_in(part: Any) -> set[str]:
+    """The names of columns in a time= or diff=."""
+    if isinstance(part, str):
+        return {part}
+    return {name for name in part if isinstance(name, str)} if isinstance(part, (tuple, list)) else set()
+
+
+def _from_arrow(table: Any) -> tuple[dict[str, Any], int]:
+    return {name: table.column(i) for i, name in enumerate(table.column_names)}, table.num_rows
+
+
+def whole_numbers(values: Any) -> Array | None:
+    """An array of whole numbers that fit words, or None."""
+    if hasattr(values, "null_count"):  # Arrow
+        if values.null_count:
+            return None
+        values = values.to_numpy()
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if given.size == 0:
+        return given.astype(np.int64)
+    if given.dtype.kind == "u" and given.dtype.itemsize == 8 and given.max() > END:
+        return None
+    return given.astype(np.int64, copy=False) if given.dtype.kind in "iu" else None
+
+
+def whole_table(values: Any, count: int) -> Array | None:
+    """int64[count, m] of whole numbers: one a row, or several as tuples or an Arrow struct.  None: it is not."""
+    fields = getattr(getattr(values, "type", None), "fields", None)
+    if fields:  # a struct with a number for each coordinate, as results have it
+        struct_ = values.combine_chunks() if hasattr(values, "combine_chunks") else values
+        parts = [part for part in map(whole_numbers, struct_.flatten()) if part is not None]
+        return np.stack(parts, axis=1) if len(parts) == len(fields) and len(parts[0]) == count else None
+    numbers = whole_numbers(values)
+    if numbers is None or numbers.ndim not in (1, 2) or len(numbers) != count:
+        return None
+    return numbers.reshape(count, 1) if numbers.ndim == 1 else numbers
+
+
+def _kind(written: Any, found: list[Any]) -> str:
+    """What was given where numbers were wanted."""
+    if isinstance(written, str):
+        type_ = getattr(found[0], "type", None)
+        return f'the column "{plain(written)}"' + (f" of {plain(type_)}" if type_ is not None else "")
+    if hasattr(written, "__len__") and hasattr(written, "__getitem__") and not isinstance(written, (bytes, Mapping)):
+        return f"{len(written)} values such as {plain(written[0])}" if len(written) else "no values"
+    return plain(written)

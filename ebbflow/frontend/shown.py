@@ -1,0 +1,109 @@
+"""What an output has shown: changes that nobody read yet, and the collection they sum up to.
+
+A snapshot is asked for at a time, so changes are kept at their own times as far back as the session's history reaches.
+Older ones are moved up to where it begins, where no snapshot can tell them apart, and summed: what is kept is as
+large as the collection, however long it has been changing.
+
+Rule: at every time that is at or after `since`, the sum of what is kept is the collection at that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbflow.columns.schema import Schema
+from ebbflow.frontend.table import Table, sorted_order
+from ebbflow.times import lattice
+from ebbflow.times.frontier import Time, before
+
+Array = NDArray[np.int64]
+Antichain = tuple[Time, ...]
+
+END = 2**63 - 1  # the last number a coordinate can be
+LOG = 1 << 16  # changes kept as they came before they are summed up
+
+
+class Changes(NamedTuple):
+    lanes: Array  # int64[lanes, n]
+    times: Array  # int64[n, coordinates]
+    diffs: Array  # int64[n]
+
+
+class Shown:
+    """One output."""
+
+    def __init__(self, name: str, schema: Schema, keeps_changes: bool, since: Antichain, frontier: Antichain):
+        self.name, self.schema, self.keeps_changes = name, schema, keeps_changes
+        self.since, self.frontier = since, frontier
+        self.unread: list[Changes] = []
+        self.subscribers: list[Callable[[Table, list[Time]], object]] = []
+        self._log: list[Changes] = []
+        self._in_log = self._summed = 0
+
+    def add(self, changes: Changes) -> None:
+        if self.keeps_changes:
+            self.unread.append(changes)
+        self._log.append(changes)
+        self._in_log += len(changes.diffs)
+        if self._in_log > LOG + 2 * self._summed:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Move what is older than `since` up to it, and sum."""
+        whole = joined(self._log)
+        times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))
+        lanes, diffs = consolidated(np.concatenate([whole.lanes, times.T]), whole.diffs)
+        self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
+        self._in_log = self._summed = len(diffs)
+
+    def is_kept(self, time: Time) -> bool:
+        return any(before(element, time) for element in self.since)
+
+    def at(self, time: Time) -> tuple[Array, Array]:
+        """The collection at a time: its rows as lanes, and their counts."""
+        if len(self._log) > 1:
+            self._sum_up()
+        if not self._log:
+            return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
+        (whole,) = self._log
+        seen = lattice.precedes(whole.times, np.array(time, np.int64))
+        return consolidated(whole.lanes[:, seen], whole.diffs[seen])
+
+
+def joined(parts: Sequence[Changes]) -> Changes:
+    if len(parts) == 1:
+        return parts[0]
+    return Changes(
+        np.concatenate([part.lanes for part in parts], axis=1),
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.diffs for part in parts]),
+    )
+
+
+def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:
+    """Each row once, with the sum of its diffs; those that sum to zero are gone."""
+    if len(diffs) == 0:
+        return lanes, diffs
+    order = sorted_order(list(lanes))
+    lanes, diffs = lanes[:, order], diffs[order]
+    starts = np.flatnonzero(np.append(True, (lanes[:, 1:] != lanes[:, :-1]).any(axis=0)))
+    sums = np.add.reduceat(diffs, starts)
+    kept = sums != 0
+    return lanes[:, starts[kept]], sums[kept]
+
+
+def corners(frontier: Antichain, coordinates: int) -> list[Time]:
+    """The last complete times: whatever is complete precedes one of them.  END: any number."""
+    found: set[Time] = {(END,) * coordinates}
+    for element in frontier:
+        reached = {corner for corner in found if before(element, corner)}
+        found -= reached
+        for corner in reached:
+            for i, number in enumerate(element):
+                if number > 0:
+                    found.add((*corner[:i], min(corner[i], number - 1), *corner[i + 1 :]))
+    return sorted(c for c in found if not any(c != other and before(c, other) for other in found))
