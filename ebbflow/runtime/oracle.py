@@ -311,7 +311,6 @@ class Meaning:
     def __init__(self, graph: Graph, pool: object = None):
         self.graph, self.values = graph, Values(pool)
         self.does = [self._doing(node) for node in graph.nodes]
-        self.reads = [self._inputs_of(number) for number in range(len(graph.nodes))]
         self.turns = _rounds_that_matter(graph)
         self.variables = {number: self._variables(*left) for number, left in _loops_left(graph)}
 
@@ -328,8 +327,15 @@ class Meaning:
                     todo.extend([self.graph.next_of[at]] if at in self.graph.next_of else [])
         return found
 
-    def _inputs_of(self, number: int) -> frozenset[int]:
+    def reads(self, number: int) -> frozenset[int]:
+        """The inputs, and delays, that a node is computed from."""
         return frozenset(filter(self.is_given, self._needs(number)))
+
+    def inputs(self, number: int) -> frozenset[str]:
+        """The names of the inputs that a node is computed from, through delays too."""
+        given = [self.graph.nodes[i] for i in self.reads(number)]
+        names = frozenset(node.name for node in given if isinstance(node, n.Input))
+        return names.union(*(self.inputs(node.source) for node in given if isinstance(node, n.Linear)))
 
     def _variables(self, source: int, loop: int) -> list[int]:
         """The variables of a loop that decide what a node in it holds."""
@@ -548,7 +554,7 @@ def evaluate(graph: Graph, node: int, given: dict[str, Collection], pool: object
     """The collection of a node outside loops, recomputed from the inputs' collections (by name) at one time."""
     meaning = Meaning(graph, pool)
     inputs = {i: given.get(x.name, {}) for i, x in enumerate(graph.nodes) if isinstance(x, n.Input)}
-    assert meaning.reads[node] <= inputs.keys(), "a Delay cannot be evaluated from one time: ask Histories"
+    assert meaning.reads(node) <= inputs.keys(), "a Delay cannot be evaluated from one time: ask Histories"
     return Moment(meaning, inputs).at(node)
 
 
@@ -564,7 +570,7 @@ class Histories:
 
     def changes(self, number: int) -> History:
         """What changes at a node, and when: each record and time once."""
-        given = {i: self._given(i) for i in self.meaning.reads[number]}
+        given = {i: self._given(i) for i in self.meaning.reads(number)}
         times = closure(time for history in given.values() for _, time, _ in history)
         return differences((time, self._moment(given, time).at(number)) for time in times)
 
@@ -637,16 +643,7 @@ class OracleRuntime:
         return self._frontier(self.outputs[output], self.frontiers)
 
     def _frontier(self, number: int, frontiers: dict[str, tuple[Time, ...]]) -> tuple[Time, ...]:
-        found: set[str] = set()
-        todo = [number]
-        while todo:
-            for i in self.meaning.reads[todo.pop()]:
-                match self.graph.nodes[i]:
-                    case n.Input(name):
-                        found.add(name)
-                    case n.Linear(source):
-                        todo.append(source)
-        return lower_envelope(frontiers[name] for name in found)
+        return lower_envelope(frontiers[name] for name in self.meaning.inputs(number))
 
     def close(self) -> None:
         pass

@@ -1,0 +1,397 @@
+"""Lowering: a graph of nodes becomes cells and pipes, the plan that the walk runs.
+
+Only nodes with state, a buffer or a user's function become cells.  Everything linear between two cells is one pipe: stages
+that compute or drop rows, a sign, and what happens to the rounds.  An arrangement of what entered a loop is the
+arrangement outside; an arrangement of a reduction by its own key is the reduction's output.
+
+Rule: the sum of the pipes into a cell is the collection its node reads, at every time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ebbflow.columns.expression import Call, Column, Expr
+from ebbflow.columns.schema import Schema
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.order import Block, blocks
+from ebbflow.operators import node as kinds
+from ebbflow.operators import reducers
+
+MANY_PATHS = 6
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Rows that satisfy the condition become these columns of `schema`."""
+
+    schema: Schema
+    condition: Expr | None
+    columns: tuple[Expr, ...]
+
+    def as_copy(self) -> tuple[int, ...] | None:
+        """The lanes, when the stage only picks lanes."""
+        if self.condition is None and all(isinstance(expr, Column) for expr in self.columns):
+            return tuple(self.schema.index(expr.name) for expr in self.columns if isinstance(expr, Column))
+        return None
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """What one cell sends to another.  depth: fields of the rounds that stay; rise: depth of the loop gone round, or 0."""
+
+    source: Cell
+    stages: tuple[Stage, ...] = ()
+    sign: int = 1
+    keeps: frozenset[int] | None = None  # depths whose rounds survive; None: all
+    rises: tuple[int, ...] = ()  # depths whose round rises by one
+    limit: int | None = None
+
+    def then(self, stage: Stage) -> Pipe:
+        stages = self.stages
+        if stages and stages[-1].condition is not None and _is_identity(stages[-1]) and stage.condition is None:
+            stage = Stage(stages[-1].schema, stages[-1].condition, stage.columns)
+            stages = stages[:-1]
+        elif stages and (lanes := stages[-1].as_copy()) is not None:
+            earlier = stages[-1]
+            moved = {field.name: earlier.columns[i] for i, field in enumerate(stage.schema)}
+            condition = None if stage.condition is None else substitute(stage.condition, moved)
+            stage = Stage(earlier.schema, condition, tuple(substitute(expr, moved) for expr in stage.columns))
+            stages = stages[:-1]
+        return Pipe(self.source, (*stages, stage), self.sign, self.keeps, self.rises, self.limit)
+
+    def negated(self) -> Pipe:
+        return Pipe(self.source, self.stages, -self.sign, self.keeps, self.rises, self.limit)
+
+    def leaving(self, depth: int) -> Pipe:
+        """Only the rounds of the outer `depth` loops stay."""
+        keeps = frozenset(d for d in (self.keeps if self.keeps is not None else range(1, 64)) if d <= depth)
+        return Pipe(self.source, self.stages, self.sign, keeps, tuple(d for d in self.rises if d <= depth), self.limit)
+
+    def rising(self, depth: int, limit: int | None) -> Pipe:
+        return Pipe(self.source, self.stages, self.sign, self.keeps, (*self.rises, depth), limit)
+
+
+def substitute(expr: Expr, columns: dict[str, Expr]) -> Expr:
+    """The expression with each column replaced by what it is computed from."""
+    match expr:
+        case Column(name):
+            return columns[name]
+        case Call(op, args, type, options):
+            return Call(op, tuple(substitute(arg, columns) for arg in args), type, options)
+    return expr
+
+
+def _is_identity(stage: Stage) -> bool:
+    return stage.columns == tuple(Column(field.name, field.type) for field in stage.schema)
+
+
+@dataclass(eq=False)
+class Cell:
+    """A node of the plan.  `lanes` are the columns of the rows it emits (or absorbs, where it emits the same)."""
+
+    number: int
+    kind: int
+    node: int
+    schema: Schema
+    depth: int
+    key: tuple[str, ...] = ()  # arrangements and reductions: the key columns
+    values: tuple[str, ...] = ()  # and what is stored beside them
+    op: int = 0
+    pipes: list[Pipe] = field(default_factory=list)
+    left: Family | None = None
+    right: Family | None = None
+    columns: tuple[tuple[str, int, str], ...] = ()
+    action: object = None  # a user's function, an outside stage, a delay
+    follows: Cell | None = None  # of a cell that Python feeds: the one that asks
+    readers: int = 0  # joins that read a reduction's output
+    limit: int | None = None
+    place: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Cell({self.number}, kind={self.kind}, node={self.node})"
+
+
+@dataclass(frozen=True)
+class Family:
+    """An arrangement to read: a cell, which of its families, and the names of key and value columns there."""
+
+    cell: Cell
+    family: int
+    key: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Begin:
+    depth: int
+
+
+@dataclass(frozen=True)
+class End:
+    pass
+
+
+@dataclass
+class Plan:
+    """Cells, and the order in which the walk meets them."""
+
+    graph: Graph
+    cells: list[Cell]
+    program: list[Cell | Begin | End]
+    inputs: dict[str, Cell]
+    outputs: dict[str, Cell]
+    depth: int
+    general: bool
+
+
+def lower(graph: Graph, needs_outside) -> Plan:
+    """needs_outside(stage): whether a stage cannot be computed inside the walk."""
+    return _Lowering(graph, needs_outside).plan()
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, needs_outside):
+        self.graph, self.needs_outside = graph, needs_outside
+        self.cells: list[Cell] = []
+        self.of: dict[int, list[Cell]] = {}  # the cells of a node, in the order of the walk
+        self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
+        self.arrangements: dict[tuple[int, tuple[str, ...]], Family] = {}
+        outputs = [i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)]
+        self.wanted = graph.ancestors(*outputs) if outputs else set()
+        self.consumers = [[c for c in found if c in self.wanted] for found in graph.consumers()]
+        self.general = len(graph.coordinates) > 1 or any(
+            isinstance(node, n.Linear) and isinstance(node.action, n.Delay)
+            for i, node in enumerate(graph.nodes)
+            if i in self.wanted
+        )
+
+    def cell(self, kind: int, node: int, schema: Schema, **fields) -> Cell:
+        made = Cell(len(self.cells), kind, node, schema, len(self.graph.scopes[node]), **fields)
+        self.cells.append(made)
+        self.of.setdefault(node, []).append(made)
+        return made
+
+    def plan(self) -> Plan:
+        graph = self.graph
+        for i in sorted(self.wanted):
+            self.make(i)
+        for i in sorted(self.wanted):
+            self.connect(i)
+        for cell in self.cells:
+            self.choose_place(cell)
+        inputs = {
+            node.name: self.emitters[i]
+            for i, node in enumerate(graph.nodes)
+            if isinstance(node, n.Input) and i in self.emitters
+        }
+        outputs = {
+            node.name: self.of[i][0]
+            for i, node in enumerate(graph.nodes)
+            if isinstance(node, n.Output) and i in self.of
+        }
+        program: list[Cell | Begin | End] = []
+        self.emit(blocks(graph), program, 0)
+        depth = max((len(scope) for i, scope in enumerate(graph.scopes) if i in self.wanted), default=0)
+        return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general)
+
+    def emit(self, block: Block, program: list, depth: int) -> None:
+        for part in block.parts:
+            if isinstance(part, Block):
+                inside: list[Cell | Begin | End] = []
+                self.emit(part, inside, depth + 1)
+                if inside:
+                    program += [Begin(depth + 1), *inside, End()]
+            else:
+                program += [c for c in self.of.get(part, ()) if c.kind not in (kinds.INPUT, kinds.JOIN, kinds.OUTPUT)]
+
+    # ---- cells ------------------------------------------------------------------------------
+
+    def make(self, i: int) -> None:
+        graph, node = self.graph, self.graph.nodes[i]
+        schema = graph.schemas[i]
+        match node:
+            case n.Input():
+                self.emitters[i] = self.cell(kinds.INPUT, i, schema)
+            case n.Output():
+                self.cell(kinds.OUTPUT, i, schema)
+            case n.Arrange():
+                self.arrange(i)
+            case n.Join(left, right, columns):
+                self.emitters[i] = self.cell(
+                    kinds.JOIN, i, schema, left=self.family(left), right=self.family(right), columns=columns
+                )
+            case n.Reduce():
+                self.emitters[i] = self.reduce(i, node)
+            case n.Feedback(_, loop):
+                limit = graph.loops[loop].max_rounds
+                if limit is not None or self.circles(i):
+                    self.emitters[i] = settle = self.cell(kinds.SETTLE, i, schema, key=schema.names)
+                    settle.limit = limit if graph.loops[loop].on_limit == "raise" else None
+                elif len(self.consumers[i]) > 2:
+                    self.emitters[i] = self.cell(kinds.PASS, i, schema)
+            case n.Linear(_, n.Apply() | n.Inspect()):
+                self.outside(i, schema, node.action)
+            case n.Linear(source, n.Delay()):
+                self.emitters[i] = self.cell(kinds.DELAY, i, schema, action=node.action)
+            case n.Linear(source, n.Map() | n.Filter()):
+                stage = self.stage(i, node)
+                if self.needs_outside(stage):
+                    self.outside(i, schema, stage)
+            case n.Concat(sources):
+                if len(self.consumers[i]) > 1 and len(self.consumers[i]) * len(sources) > MANY_PATHS:
+                    self.emitters[i] = self.cell(kinds.PASS, i, schema)
+
+    def outside(self, i: int, schema: Schema, action: object) -> None:
+        """A cell that asks Python, and the cell that sends on what Python made."""
+        source = self.graph.schemas[n.sources_of(self.graph.nodes[i])[0]]
+        asks = self.cell(kinds.OUTSIDE, i, source, action=action)
+        self.emitters[i] = self.cell(kinds.PASS, i, schema, follows=asks)
+
+    def circles(self, feedback: int) -> bool:
+        """Whether the variable comes back to itself through nothing that consolidates."""
+        seen, todo = set(), [self.graph.next_of[feedback]]
+        while todo:
+            i = todo.pop()
+            if i == feedback:
+                return True
+            if i in seen:
+                continue
+            seen.add(i)
+            node = self.graph.nodes[i]
+            if isinstance(node, n.Linear | n.Concat):
+                todo += n.sources_of(node)
+            elif isinstance(node, n.Feedback):
+                todo += [node.start, self.graph.next_of[i]]
+        return False
+
+    def reduce(self, i: int, node: n.Reduce) -> Cell:
+        source = self.graph.schemas[node.source]
+        reducer = node.reducer
+        values: tuple[str, ...] = tuple(name for name in source.names if name not in node.key)
+        match reducer:
+            case n.Threshold(None):
+                op, values = reducers.DISTINCT, ()
+            case n.Threshold():
+                op, values = reducers.ASKED, ()
+            case n.Aggregates(aggregates):
+                values = tuple(dict.fromkeys(a.column for a in aggregates if a.column is not None))
+                ops = {a.op for a in aggregates}
+                if ops <= {"count_rows"}:
+                    op = reducers.COUNTED
+                elif ops <= {"count_rows", "count", "sum", "avg"} and not self.general:
+                    op = reducers.SUMMED
+                else:
+                    op = reducers.BAGGED
+            case n.Top():
+                op = reducers.TOPPED
+            case n.Own():
+                op = reducers.ASKED
+        return self.cell(kinds.REDUCE, i, node.schema, key=node.key, values=values, op=op)
+
+    # ---- arrangements -----------------------------------------------------------------------
+
+    def outside_loops(self, i: int) -> int:
+        """The collection before it entered: an index of it is an index inside as well."""
+        node = self.graph.nodes[i]
+        while isinstance(node, n.Linear) and isinstance(node.action, n.Enter):
+            i = node.source
+            node = self.graph.nodes[i]
+        return i
+
+    def arrange(self, i: int) -> None:
+        node = self.graph.nodes[i]
+        source = self.outside_loops(node.source)
+        if (source, node.key) in self.arrangements:
+            return
+        schema = self.graph.schemas[source]
+        found = self.graph.nodes[source]
+        if isinstance(found, n.Reduce) and set(found.key) == set(node.key):
+            cell = self.emitters[source]
+            cell.readers += 1
+            cell.notes.append("read as an arrangement by its own key")
+            values = tuple(name for name in found.schema.names if name not in found.key)
+            if found.key == node.key:
+                self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
+                return
+        values = tuple(name for name in schema.names if name not in node.key)
+        cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
+        self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
+
+    def family(self, arrange: int) -> Family:
+        node = self.graph.nodes[arrange]
+        return self.arrangements[self.outside_loops(node.source), node.key]
+
+    # ---- pipes ------------------------------------------------------------------------------
+
+    def connect(self, i: int) -> None:
+        node = self.graph.nodes[i]
+        for cell in self.of.get(i, ()):
+            match cell.kind:
+                case kinds.ARRANGE:
+                    cell.pipes = [
+                        self.into(pipe, self.graph.schemas[i], cell.key + cell.values) for pipe in self.paths(i)
+                    ]
+                case kinds.REDUCE:
+                    schema = self.graph.schemas[node.source]
+                    cell.pipes = [self.into(pipe, schema, cell.key + cell.values) for pipe in self.paths(node.source)]
+                case kinds.OUTPUT | kinds.OUTSIDE | kinds.DELAY:
+                    cell.pipes = self.paths(node.source)
+                case kinds.SETTLE:
+                    cell.pipes = self.around(i)
+                case kinds.PASS if cell.follows is None:
+                    cell.pipes = self.around(i) if isinstance(node, n.Feedback) else self.through(i)
+
+    def into(self, pipe: Pipe, schema: Schema, names: tuple[str, ...]) -> Pipe:
+        """The pipe, ending in these columns."""
+        if names == schema.names:
+            return pipe
+        return pipe.then(Stage(schema, None, tuple(Column(name, schema[name]) for name in names)))
+
+    def paths(self, i: int) -> list[Pipe]:
+        """All the pipes that together make up a collection."""
+        if i in self.emitters:
+            return [Pipe(self.emitters[i])]
+        return self.around(i) if isinstance(self.graph.nodes[i], n.Feedback) else self.through(i)
+
+    def around(self, i: int) -> list[Pipe]:
+        """A loop variable: the start, and what the body makes of it one round later, less the start."""
+        node = self.graph.nodes[i]
+        depth = len(self.graph.scopes[i])
+        limit = self.graph.loops[node.loop].max_rounds
+        start = self.paths(node.start)
+        later = self.paths(self.graph.next_of[i]) + [pipe.negated() for pipe in start]
+        return start + [pipe.rising(depth, limit) for pipe in later]
+
+    def through(self, i: int) -> list[Pipe]:
+        node = self.graph.nodes[i]
+        match node:
+            case n.Concat(sources):
+                return [pipe for source in sources for pipe in self.paths(source)]
+            case n.Linear(source, n.Negate()):
+                return [pipe.negated() for pipe in self.paths(source)]
+            case n.Linear(source, n.Enter()):
+                return self.paths(source)
+            case n.Linear(source, n.Leave()):
+                return [pipe.leaving(len(self.graph.scopes[i])) for pipe in self.paths(source)]
+            case n.Linear(source, n.Map() | n.Filter()):
+                stage = self.stage(i, node)
+                return [pipe.then(stage) for pipe in self.paths(source)]
+        raise AssertionError(node)
+
+    def stage(self, i: int, node: n.Linear) -> Stage:
+        source = self.graph.schemas[node.source]
+        if isinstance(node.action, n.Map):
+            return Stage(source, None, tuple(expr for _, expr in node.action.columns))
+        assert isinstance(node.action, n.Filter)
+        return Stage(source, node.action.condition, tuple(Column(f.name, f.type) for f in source))
+
+    # ---- placement --------------------------------------------------------------------------
+
+    def choose_place(self, cell: Cell) -> None:
+        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
+            cell.place = cell.key
+        elif cell.kind == kinds.OUTPUT:
+            cell.place = cell.schema.names

@@ -1,0 +1,120 @@
+"""Consolidation: rows that mean the same become one row with the sum of their diffs.
+
+An output keeps the rows of the slice in a vector `lanes, rank, diff`, and finds a row again by a hash of its lanes and
+rank; a settling node does the same for the rows of one round of a loop, so that differences that cancel stop circulating.
+
+Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero is left out when the rows are taken.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import kernel
+from ebbflow.operators.node import BUFFER, LANES, NUMBER, RAW
+from ebbflow.trace.heap import CAP, LEN, OVERFLOW, PTR, alloc, copy_words, fail, hash_lanes, release, reserve, same
+
+ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
+INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
+
+
+@kernel
+def index_rows(H, W, nd, size):
+    """Index the output's rows anew, with `size` slots."""
+    v = nd + INDEX
+    if H[v + CAP]:
+        release(H, W, H[v + PTR], H[v + CAP])
+    slots = alloc(H, W, size)
+    for i in range(size):
+        H[slots + i] = 0
+    H[v + PTR] = slots
+    H[v + LEN] = size
+    H[v + CAP] = size
+    n = H[nd + LANES]
+    w = n + 2
+    p = H[nd + ROWS + PTR]
+    for at in range(0, H[nd + ROWS + LEN], w):
+        i = hash_lanes(H, p + at, n + 1) & (size - 1)
+        while H[slots + i]:
+            i = (i + 1) & (size - 1)
+        H[slots + i] = at + 1
+
+
+@kernel
+def absorb(H, W, nd, row, rank, diff):
+    """Add a row to the output's rows of this slice."""
+    n = H[nd + LANES]
+    w = n + 2
+    v = nd + ROWS
+    at = H[v + LEN]
+    p = reserve(H, W, v, at + w)
+    copy_words(H, row, p + at, n)
+    H[p + at + n] = rank
+    H[p + at + n + 1] = diff
+    if H[nd + RAW]:
+        H[v + LEN] = at + w
+        return
+    size = H[nd + INDEX + LEN]
+    if (at // w) * 2 >= size:
+        size = max(64, size * 4)
+        index_rows(H, W, nd, size)
+    slots = H[nd + INDEX + PTR]
+    i = hash_lanes(H, p + at, n + 1) & (size - 1)
+    while H[slots + i]:
+        q = p + H[slots + i] - 1
+        if same(H, q, p + at, n + 1):
+            total = H[q + n + 1] + diff
+            if (diff > 0 and total < H[q + n + 1]) or (diff < 0 and total > H[q + n + 1]):
+                fail(H, W, OVERFLOW, H[nd + NUMBER], rank, diff)
+            H[q + n + 1] = total
+            return
+        i = (i + 1) & (size - 1)
+    H[slots + i] = at + 1
+    H[v + LEN] = at + w
+
+
+@kernel
+def forget_rows(H, W, nd):
+    """Begin again with no rows."""
+    n = H[nd + LANES]
+    w = n + 2
+    v = nd + ROWS
+    size = H[nd + INDEX + LEN]
+    rows = H[v + LEN]
+    if H[nd + RAW] == 0 and rows:
+        slots = H[nd + INDEX + PTR]
+        if (rows // w) * 8 > size:
+            for i in range(size):
+                H[slots + i] = 0
+        else:
+            p = H[v + PTR]
+            for at in range(0, rows, w):
+                i = hash_lanes(H, p + at, n + 1) & (size - 1)
+                while H[slots + i] != at + 1:
+                    i = (i + 1) & (size - 1)
+                H[slots + i] = 0
+    H[v + LEN] = 0
+
+
+@kernel
+def count_rows(H, nd):
+    """How many of the output's rows have a diff other than zero."""
+    w = H[nd + LANES] + 2
+    p = H[nd + ROWS + PTR]
+    total = 0
+    for at in range(w - 1, H[nd + ROWS + LEN], w):
+        if H[p + at]:
+            total += 1
+    return total
+
+
+@kernel
+def take_rows(H, nd, out):
+    """Copy the rows with a diff other than zero, a lane an output row: out is [lanes + 2, rows]."""
+    w = H[nd + LANES] + 2
+    p = H[nd + ROWS + PTR]
+    j = 0
+    for at in range(0, H[nd + ROWS + LEN], w):
+        if H[p + at + w - 1]:
+            for k in range(w):
+                out[k, j] = H[p + at + k]
+            j += 1
+    return j

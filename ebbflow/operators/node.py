@@ -1,0 +1,136 @@
+"""A node in the heap: its fields, and what is pending at it.
+
+What waits for later rounds waits in buckets, one per rounds word, kept in falling order so that the next one is last.
+A reduce's bucket holds keys, whose updates already lie in their segments; an arrangement's holds rows.
+
+Rule: the last bucket of a node has its least pending rounds; an empty list of buckets means nothing is pending.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, copy_words, release, reserve
+from ebbflow.trace.table import KEYS, QUEUED
+
+# ---- a node -----------------------------------------------------------------------------------
+KIND, NUMBER, POSITION, TB, OP, LANES = 0, 1, 2, 3, 4, 5
+BUFFER = 6  # rows `rounds, rank, diff, lanes` on their way out
+EDGES, EDGE_COUNT = 10, 11
+READERS = 12  # per family: address and number of (join, side)
+BUCKETS = 16
+HOLD = 20  # rows `rounds, rank, diff, lanes` whose time is not complete yet
+OWES = 24  # (record, rounds, rank) a reduce must look at once complete
+LEAST = 28  # of a buffering node: the least rounds among its rows
+PLACE_LANES = 29  # how many of the first lanes of a row decide its worker: address of `n, lane...`
+NULLS = 30  # how many leading key lanes must not be null
+SHORT = 31  # 1: one chain, no output trace needed to know what was said before
+KEPT = 32  # whether a reduce keeps its output family
+SPEC = 33  # address of the reducer's description
+ASK, ANSWER = 34, 38  # vectors for a user's function
+RAW = 42  # an output whose rows arrive consolidated
+MOST_ROUNDS, ROUNDS_FIELD = 43, 44  # a settling node that refuses to go on: from this round of that field
+# ---- a join has besides ---------------------------------------------------------------------------
+LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
+NODE = 54
+
+INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put aside here
+
+# ---- a bucket: rounds, serial, a vector of keys or rows --------------------------------------------
+B_ROUNDS, B_SERIAL, B_ITEMS = 0, 1, 2
+BUCKET = 6
+
+
+@inline
+def has_bucket(H, nd):
+    return H[nd + BUCKETS + LEN] > 0
+
+
+@inline
+def least_rounds(H, nd):
+    """The least rounds with something pending; needs a bucket."""
+    return H[H[nd + BUCKETS + PTR] + H[nd + BUCKETS + LEN] - BUCKET]
+
+
+@kernel
+def bucket_for(H, W, nd, rounds):
+    """The address of the bucket of these rounds, made if there is none."""
+    v = nd + BUCKETS
+    p = H[v + PTR]
+    n = H[v + LEN]
+    b = n - BUCKET
+    while b >= 0 and H[p + b] < rounds:
+        b -= BUCKET
+    if b >= 0 and H[p + b] == rounds:
+        return p + b
+    b += BUCKET
+    p = reserve(H, W, v, n + BUCKET)
+    i = n - 1
+    while i >= b:
+        H[p + i + BUCKET] = H[p + i]
+        i -= 1
+    H[v + LEN] = n + BUCKET
+    H[W + SERIAL] += 1
+    e = p + b
+    H[e] = rounds
+    H[e + B_SERIAL] = H[W + SERIAL]
+    for k in range(B_ITEMS, BUCKET):
+        H[e + k] = 0
+    return e
+
+
+@kernel
+def queue(H, W, nd, rc, rounds):
+    """Key record rc of the node is to be visited at these rounds."""
+    e = bucket_for(H, W, nd, rounds)
+    mark = rc + H[H[nd + TB] + KEYS] + QUEUED
+    if H[mark] == H[e + B_SERIAL]:
+        return
+    H[mark] = H[e + B_SERIAL]
+    v = e + B_ITEMS
+    n = H[v + LEN]
+    x = reserve(H, W, v, n + 1)
+    H[x + n] = rc
+    H[v + LEN] = n + 1
+
+
+@kernel
+def wait_row(H, W, nd, rc, rounds, rank, diff, values, n):
+    """A row of an arrangement waits for its rounds: `next, record, rank, diff, values`."""
+    v = bucket_for(H, W, nd, rounds) + B_ITEMS
+    at = H[v + LEN]
+    x = reserve(H, W, v, at + 4 + n) + at
+    H[x] = -1
+    H[x + 1] = rc
+    H[x + 2] = rank
+    H[x + 3] = diff
+    copy_words(H, values, x + 4, n)
+    H[v + LEN] = at + 4 + n
+
+
+@kernel
+def clear_pending(H, W, nd):
+    """Forget everything that waits at a node."""
+    p = H[nd + BUCKETS + PTR]
+    for b in range(0, H[nd + BUCKETS + LEN], BUCKET):
+        if H[p + b + B_ITEMS + CAP]:
+            release(H, W, H[p + b + B_ITEMS + PTR], H[p + b + B_ITEMS + CAP])
+    H[nd + BUCKETS + LEN] = 0
+    H[nd + BUFFER + LEN] = 0
+    H[nd + ASK + LEN] = 0
+    H[nd + ANSWER + LEN] = 0
+    H[nd + LEAST] = (1 << 62) + ((1 << 62) - 1)
+
+
+@inline
+def emit(H, W, nd, rounds, rank, diff):
+    """Room for one more row in the node's buffer; returns the address of its lanes, for the caller to fill."""
+    v = nd + BUFFER
+    n = H[v + LEN]
+    w = H[nd + LANES] + 3
+    e = reserve(H, W, v, n + w) + n
+    H[e] = rounds
+    H[e + 1] = rank
+    H[e + 2] = diff
+    H[v + LEN] = n + w
+    return e + 3

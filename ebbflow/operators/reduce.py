@@ -1,0 +1,436 @@
+"""Reduce: recompute a key at the times its answer may differ, and emit the correction.
+
+At fixed rounds the slice's own entries, ordered by time, are a chain: each distinct time is a moment, and one scan meets
+them all.  With several coordinates the moments are closed under join first (`closure`).  At each moment the answer is
+compared with what has been said so far.
+
+Rule: after a visit, what was said up to any complete time at these rounds equals the answer there.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.closure import find_moments, values_at
+from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
+from ebbflow.operators.join import show_readers
+from ebbflow.operators.node import (
+    ANSWER,
+    ASK,
+    EDGE_COUNT,
+    KEPT,
+    OP,
+    READERS,
+    SHORT,
+    emit,
+)
+from ebbflow.operators.reducers import (
+    COUNTED,
+    DISTINCT,
+    SUMMED,
+    TOPPED,
+    answer_bag,
+    answer_sums,
+    answer_top,
+    answer_total,
+)
+from ebbflow.operators.sums import add_row, gather_sums, touch_input
+from ebbflow.trace.heap import (
+    DELTA,
+    DELTAS,
+    EVALS,
+    EVENTS,
+    EVENTS2,
+    GENERAL,
+    GUARD,
+    HAVE,
+    LEN,
+    MOMENTS,
+    PTR,
+    VALUES,
+    WANT,
+    hash_lanes,
+    reserve,
+    rounds_precede,
+    same,
+)
+from ebbflow.trace.segment import VALUE, diff_of, push_entry, rank_of, sort_rows, touch
+from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
+
+NULL = -9223372036854775808
+
+
+@kernel
+def say(H, W, rank, diff, lanes, nv):
+    """One more correction: `rank, diff, lanes`."""
+    v = W + DELTA
+    n = H[v + LEN]
+    p = reserve(H, W, v, n + 2 + nv) + n
+    H[p] = rank
+    H[p + 1] = diff
+    for k in range(nv):
+        H[p + 2 + k] = H[lanes + k]
+    H[v + LEN] = n + 2 + nv
+
+
+@kernel
+def correct(H, W, nv, rank):
+    """Say whatever makes HAVE equal WANT, and leave it so.
+
+    needs:  both are lists of `copies, lanes`; each row once in HAVE.
+    """
+    step = nv + 1
+    w = H[W + WANT + PTR]
+    wn = H[W + WANT + LEN]
+    h = H[W + HAVE + PTR]
+    hn = H[W + HAVE + LEN]
+    for i in range(0, hn, step):
+        copies = 0
+        for j in range(0, wn, step):
+            if H[w + j] != 0 and same(H, h + i + 1, w + j + 1, nv):
+                copies += H[w + j]
+                H[w + j] = 0
+        if H[h + i] != copies:
+            say(H, W, rank, copies - H[h + i], h + i + 1, nv)
+            H[h + i] = copies
+    for j in range(0, wn, step):
+        if H[w + j] != 0:
+            copies = H[w + j]
+            for k in range(j + step, wn, step):
+                if H[w + k] != 0 and same(H, w + j + 1, w + k + 1, nv):
+                    copies += H[w + k]
+                    H[w + k] = 0
+            n = H[W + HAVE + LEN]
+            h = reserve(H, W, W + HAVE, n + step)
+            H[h + n] = copies
+            for k in range(nv):
+                H[h + n + 1 + k] = H[w + j + 1 + k]
+            H[W + HAVE + LEN] = n + step
+            if copies != 0:
+                say(H, W, rank, copies, w + j + 1, nv)
+
+
+@kernel
+def answer_values(H, W, nd, v, vn, step, rank):
+    """The answer of the reducers that look at values."""
+    H[W + EVALS] += 1
+    if H[nd + OP] == TOPPED:
+        answer_top(H, W, nd, v, vn, step)
+    else:
+        answer_bag(H, W, nd, v, vn, step, rank)
+
+
+@inline
+def next_rank(H, a, an, b, bn):
+    t = H[a] if a < an else (1 << 62)
+    if b < bn and H[b] < t:
+        t = H[b]
+    return t
+
+
+@inline
+def apply_said(H, h, step, b, bn, t):
+    """What was said at time t, at earlier rounds of this slice, is in effect.  Returns the first event after t."""
+    while b < bn and H[b] == t:
+        H[h + H[b + 2] * step] += H[b + 1]
+        b += EVENT
+    return b
+
+
+@kernel
+def visit_total(H, W, nd, tb, rc, rounds, so, w1):
+    """One scan for distinct and count."""
+    nv = w1 - VALUE
+    step = nv + 1
+    total = gather_total(H, W, segment_of(H, tb, rc, 0), H[tb + WIDTH], rounds, W + EVENTS)
+    if H[nd + SHORT]:
+        H[W + EVENTS2 + LEN] = 0
+        answer_total(H, W, nd, total)
+        n = H[W + WANT + LEN]
+        h = reserve(H, W, W + HAVE, n)
+        w = H[W + WANT + PTR]
+        for k in range(n):
+            H[h + k] = H[w + k]
+        H[W + HAVE + LEN] = n
+    else:
+        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    b = H[W + EVENTS2 + PTR]
+    bn = b + H[W + EVENTS2 + LEN]
+    while a < an or b < bn:
+        t = next_rank(H, a, an, b, bn)
+        while a < an and H[a] == t:
+            total += H[a + 1]
+            a += EVENT
+        b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
+        H[W + EVALS] += 1
+        answer_total(H, W, nd, total)
+        correct(H, W, nv, t)
+
+
+@kernel
+def visit_sums(H, W, nd, tb, rc, rounds, so, w1):
+    """One scan for reductions that only add up."""
+    nv = w1 - VALUE
+    step = nv + 1
+    spec = H[tb + FOLDS]
+    sg = segment_of(H, tb, rc, 0)
+    w = H[tb + WIDTH]
+    acc = gather_sums(H, W, tb, rc, rounds)
+    n = H[sg + LEN]
+    p = H[sg + PTR]
+    z = reserve(H, W, W + EVENTS, EVENT * n)
+    zn = 0
+    last = -1
+    in_order = True
+    for i in range(n):
+        e = p + i * w
+        if rounds_precede(H[e], rounds, H[W + GUARD]):
+            t = rank_of(H[e + 1])
+            if t < last:
+                in_order = False
+            last = t
+            H[z + zn * EVENT] = t
+            H[z + zn * EVENT + 1] = diff_of(H[e + 1])
+            H[z + zn * EVENT + 2] = e + VALUE
+            zn += 1
+    if not in_order:
+        sort_events(H, W, z, zn)
+    if H[nd + SHORT]:
+        H[W + EVENTS2 + LEN] = 0
+        answer_sums(H, W, nd, acc, 0)
+        k = H[W + WANT + LEN]
+        h = reserve(H, W, W + HAVE, k)
+        want = H[W + WANT + PTR]
+        for i in range(k):
+            H[h + i] = H[want + i]
+        H[W + HAVE + LEN] = k
+    else:
+        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+    a = H[W + EVENTS + PTR]
+    an = a + zn * EVENT
+    b = H[W + EVENTS2 + PTR]
+    bn = b + H[W + EVENTS2 + LEN]
+    while a < an or b < bn:
+        t = next_rank(H, a, an, b, bn)
+        while a < an and H[a] == t:
+            add_row(H, spec, acc, H[a + 2], H[a + 1])
+            a += EVENT
+        b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
+        H[W + EVALS] += 1
+        answer_sums(H, W, nd, acc, t)
+        correct(H, W, nv, t)
+
+
+@kernel
+def visit_values(H, W, nd, tb, rc, rounds, so, w1):
+    """One scan for reducers that look at values."""
+    nv = w1 - VALUE
+    step = nv + 1
+    w = H[tb + WIDTH]
+    vstep = w - VALUE + 1
+    gather_values(H, W, segment_of(H, tb, rc, 0), w, rounds, W + EVENTS, W + VALUES)
+    v = H[W + VALUES + PTR]
+    vn = H[W + VALUES + LEN] // vstep
+    if H[nd + SHORT]:
+        H[W + EVENTS2 + LEN] = 0
+        H[W + HAVE + LEN] = 0
+        answer_values(H, W, nd, v, vn, vstep, 0)
+        correct(H, W, nv, 0)
+        H[W + DELTA + LEN] = 0
+    else:
+        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    b = H[W + EVENTS2 + PTR]
+    bn = b + H[W + EVENTS2 + LEN]
+    while a < an or b < bn:
+        t = next_rank(H, a, an, b, bn)
+        while a < an and H[a] == t:
+            H[v + H[a + 2] * vstep] += H[a + 1]
+            a += EVENT
+        b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
+        answer_values(H, W, nd, v, vn, vstep, t)
+        correct(H, W, nv, t)
+
+
+@kernel
+def visit_general(H, W, nd, tb, rc, rounds, so, w1):
+    """Several coordinates: at each moment of the closure, everything that precedes it."""
+    nv = w1 - VALUE
+    w = H[tb + WIDTH]
+    vstep = w - VALUE + 1
+    si = segment_of(H, tb, rc, 0)
+    find_moments(H, W, nd, rc, rounds, si, w, so, w1)
+    n = H[W + MOMENTS + LEN]
+    for i in range(n):
+        t = H[H[W + MOMENTS + PTR] + i]
+        values_at(H, W, si, w, rounds, t, W + VALUES, 0)
+        values_at(H, W, so, w1, rounds, t, W + HAVE, nv + 2)
+        v = H[W + VALUES + PTR]
+        vn = H[W + VALUES + LEN] // vstep
+        op = H[nd + OP]
+        if op == DISTINCT or op == COUNTED:
+            H[W + EVALS] += 1
+            answer_total(H, W, nd, H[v] if vn else 0)
+        else:
+            answer_values(H, W, nd, v, vn, vstep, t)
+        correct(H, W, nv, t)
+
+
+@kernel
+def speak(H, W, nd, tb, rc, rounds, so, w1):
+    """Store the corrections of a visit, show them to joins, and send them on."""
+    nv = w1 - VALUE
+    dw = nv + 2
+    d = H[W + DELTA + PTR]
+    dn = H[W + DELTA + LEN] // dw
+    if dn == 0:
+        return
+    nk = H[tb + KEYS]
+    H[W + DELTAS] += dn
+    if H[nd + KEPT]:
+        touch(H, W, so, w1)
+        for i in range(dn):
+            q = d + i * dw
+            push_entry(H, W, so, w1, rounds, H[q], H[q + 1], q + 2)
+    if H[nd + EDGE_COUNT]:
+        for i in range(dn):
+            q = d + i * dw
+            e = emit(H, W, nd, rounds, H[q], H[q + 1])
+            for k in range(nk):
+                H[e + k] = H[rc + k]
+            for k in range(nv):
+                H[e + nk + k] = H[q + 2 + k]
+    if H[nd + READERS + 3]:
+        for k in range(nk):
+            if H[rc + k] == NULL:
+                return
+        if dn > 1:
+            sort_rows(H, W, d, dn, dw)
+        show_readers(H, W, nd, 1, rc, nk, hash_lanes(H, rc, nk), d, dn, dw, rounds)
+
+
+@kernel
+def ask(H, W, nd, rc, rank, v, vn, step):
+    """One more group for the user's function: `record, rank, rows, (count, lanes)*`."""
+    a = nd + ASK
+    n = H[a + LEN]
+    p = reserve(H, W, a, n + 3 + vn * step) + n
+    H[p] = rc
+    H[p + 1] = rank
+    m = 0
+    q = p + 3
+    for i in range(vn):
+        if H[v + i * step] != 0:
+            for k in range(step):
+                H[q + k] = H[v + i * step + k]
+            q += step
+            m += 1
+    H[p + 2] = m
+    H[a + LEN] = n + 3 + m * step
+
+
+@kernel
+def ask_visit(H, W, nd, tb, rc, rounds):
+    """Write down what the user's function is to be asked about this key: one group per moment."""
+    w = H[tb + WIDTH]
+    step = w - VALUE + 1
+    si = segment_of(H, tb, rc, 0)
+    so = segment_of(H, tb, rc, 1)
+    w1 = H[tb + WIDTH + 1]
+    touch_input(H, W, tb, rc, si, w)
+    touch(H, W, so, w1)
+    owe_rounds(H, W, nd, rc, si, w, rounds)
+    owe_rounds(H, W, nd, rc, so, w1, rounds)
+    if H[W + GENERAL]:
+        find_moments(H, W, nd, rc, rounds, si, w, so, w1)
+        for i in range(H[W + MOMENTS + LEN]):
+            t = H[H[W + MOMENTS + PTR] + i]
+            values_at(H, W, si, w, rounds, t, W + VALUES, 0)
+            ask(H, W, nd, rc, t, H[W + VALUES + PTR], H[W + VALUES + LEN] // step, step)
+        return
+    gather_values(H, W, si, w, rounds, W + EVENTS, W + VALUES)
+    gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+    v = H[W + VALUES + PTR]
+    vn = H[W + VALUES + LEN] // step
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    b = H[W + EVENTS2 + PTR]
+    bn = b + H[W + EVENTS2 + LEN]
+    while a < an or b < bn:
+        t = next_rank(H, a, an, b, bn)
+        while a < an and H[a] == t:
+            H[v + H[a + 2] * step] += H[a + 1]
+            a += EVENT
+        while b < bn and H[b] == t:
+            b += EVENT
+        ask(H, W, nd, rc, t, v, vn, step)
+
+
+@kernel
+def hear(H, W, nd, tb, rounds):
+    """Take the user's answers, `rows, (copies, lanes)*` a group in the order they were asked, and emit the corrections."""
+    w1 = H[tb + WIDTH + 1]
+    nv = w1 - VALUE
+    step = nv + 1
+    vstep = H[tb + WIDTH] - VALUE + 1
+    at = 0
+    heard = 0
+    n = H[nd + ASK + LEN]
+    while at < n:
+        rc = H[H[nd + ASK + PTR] + at]
+        so = segment_of(H, tb, rc, 1)
+        H[W + DELTA + LEN] = 0
+        b = 0
+        bn = 0
+        if not H[W + GENERAL]:
+            gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+            b = H[W + EVENTS2 + PTR]
+            bn = b + H[W + EVENTS2 + LEN]
+        while at < n and H[H[nd + ASK + PTR] + at] == rc:
+            p = H[nd + ASK + PTR] + at
+            t = H[p + 1]
+            at += 3 + H[p + 2] * vstep
+            q = H[nd + ANSWER + PTR] + heard
+            rows = H[q]
+            want = reserve(H, W, W + WANT, rows * step + 1)
+            for k in range(rows * step):
+                H[want + k] = H[q + 1 + k]
+            H[W + WANT + LEN] = rows * step
+            heard += 1 + rows * step
+            if H[W + GENERAL]:
+                values_at(H, W, so, w1, rounds, t, W + HAVE, nv + 2)
+            else:
+                b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
+            correct(H, W, nv, t)
+        speak(H, W, nd, tb, rc, rounds, so, w1)
+    H[nd + ASK + LEN] = 0
+    H[nd + ANSWER + LEN] = 0
+
+
+@kernel
+def visit_reduce(H, W, nd, tb, rc, rounds):
+    """Everything a key owes at these rounds."""
+    w = H[tb + WIDTH]
+    w1 = H[tb + WIDTH + 1]
+    si = segment_of(H, tb, rc, 0)
+    so = segment_of(H, tb, rc, 1)
+    touch_input(H, W, tb, rc, si, w)
+    H[W + DELTA + LEN] = 0
+    if not H[nd + SHORT]:
+        touch(H, W, so, w1)
+        owe_rounds(H, W, nd, rc, si, w, rounds)
+        owe_rounds(H, W, nd, rc, so, w1, rounds)
+        if H[tb + FOLDS]:
+            owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
+    op = H[nd + OP]
+    if H[W + GENERAL]:
+        visit_general(H, W, nd, tb, rc, rounds, so, w1)
+    elif op == DISTINCT or op == COUNTED:
+        visit_total(H, W, nd, tb, rc, rounds, so, w1)
+    elif op == SUMMED:
+        visit_sums(H, W, nd, tb, rc, rounds, so, w1)
+    else:
+        visit_values(H, W, nd, tb, rc, rounds, so, w1)
+    speak(H, W, nd, tb, rc, rounds, so, w1)

@@ -1,0 +1,53 @@
+"""Refusals from inside the walk: its error words, as sentences.
+
+Rule: every sentence says what happened, to which value, in which operator of the user's program, and at which time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, WrongTime
+from ebbflow.trace import heap as h
+from ebbflow.trace.segment import DIFF_AT_MOST
+
+STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
+
+
+def refusal(worker, time_of) -> EbbflowError:
+    """What to raise for the error that the worker's walk wrote down."""
+    H, W, graph = worker.H, worker.W, worker.plan.graph
+    code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
+    cell = worker.plan.cells[number]
+    place, name = graph.places[cell.node], graph.called(cell.node)
+    try:
+        row = time_of(np.array([rank]))[0].tolist()
+        when = f" at time {row[0] if len(row) == 1 else tuple(row)}"
+    except IndexError:
+        when = ""
+    match code:
+        case h.OVERFLOW:
+            return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
+        case h.DIFF_OVERFLOW:
+            what = f"A row would be there {word:,} times{when}; at most {DIFF_AT_MOST:,} copies of a row can be kept."
+            return NumberOverflow(what, at=place, hint=STAYS)
+        case h.ROUNDS_OVERFLOW:
+            most = (1 << int(H[W + h.BITS])) - 1
+            return NeverSettles(f"A loop went round {most:,} times and still changes{when}.", at=place, hint=STAYS)
+        case h.LIMIT_REACHED:
+            return NeverSettles(
+                f"The loop of {name} still changes{when} after the {word:,} rounds it was given.",
+                at=place,
+                hint=f'Give it more with max_rounds=, or take what it has with on_limit="return".  {STAYS}',
+            )
+        case h.BACKWARDS:
+            return WrongTime(
+                f"delay moves a change back{when}: to {word}.", at=place, hint="A delay may only add to a time."
+            )
+        case h.TOO_MANY_TIMES:
+            return NumberOverflow(
+                "More distinct times are alive at once than can be told apart.",
+                at=place,
+                hint="Advance the frontier in smaller steps, so that older times can be folded together.",
+            )
+    raise AssertionError(code)

@@ -1,0 +1,420 @@
+"""The walk: one compiled driver that runs rounds until nothing is pending.
+
+The plan is a short program: visit a node, begin a loop, end it, meet the other workers, stop.  Integer order of the rounds
+words is the order of the walk.  Where a user's function, another worker or Python itself is needed, the walk writes down
+where it stands and comes back with a reason; it is then called again.
+
+Rule: a node is visited at some rounds only when nothing earlier is pending in its loop.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.evaluate import interpret
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.arrange import visit_rows
+from ebbflow.operators.consolidate import forget_rows
+from ebbflow.operators.edges import flush, release_held
+from ebbflow.operators.node import (
+    ARRANGE,
+    ASK,
+    B_ITEMS,
+    B_SERIAL,
+    BUCKET,
+    BUCKETS,
+    BUFFER,
+    DELAY,
+    KIND,
+    LANES,
+    LEAST,
+    NUMBER,
+    OP,
+    OUTPUT,
+    OUTSIDE,
+    OWES,
+    PASS,
+    READERS,
+    REDUCE,
+    SETTLE,
+    SIDE_ROWS,
+    SPEC,
+    TB,
+    clear_pending,
+    emit,
+    queue,
+)
+from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
+from ebbflow.operators.reducers import ASKED
+from ebbflow.operators.sums import touch_input
+from ebbflow.trace.clock import intern_time, is_complete, row_of
+from ebbflow.trace.heap import (
+    AGREED,
+    BACKWARDS,
+    BEST,
+    CAP,
+    COORDS,
+    ERROR,
+    FIRST,
+    FUEL,
+    LEN,
+    MAIL,
+    MOMENTS,
+    OVERFLOW,
+    PC,
+    PHASE,
+    PLACE,
+    PTR,
+    ROUNDS,
+    ROW,
+    UNDO,
+    VECTOR,
+    VISITS,
+    WORKERS,
+    alloc,
+    copy_words,
+    fail,
+    hash_lanes,
+    push_word,
+    release,
+    reserve,
+)
+from ebbflow.trace.segment import OLD, STAMP, push_entry, touch
+from ebbflow.trace.table import (
+    ADDRESS,
+    COUNT,
+    DONE,
+    FAMILIES,
+    KEYS,
+    MASK,
+    RECORD,
+    SEGMENT,
+    SEGMENTS,
+    SLOTS_AT,
+    SWEEP_AT,
+    WIDTH,
+    place_record,
+    segment_of,
+)
+
+# ---- the program: four words an instruction -----------------------------------------------------
+NODE_AT, LOOP, END, STOP, SYNC = 0, 1, 2, 3, 4
+INSTRUCTION = 4
+# ---- why the walk came back ---------------------------------------------------------------------
+FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
+
+NOTHING = (1 << 62) + ((1 << 62) - 1)
+NULL = -9223372036854775808
+
+
+@inline
+def pending_at(H, nd):
+    """The least rounds with something to do at a node, NOTHING when there is nothing."""
+    kind = H[nd + KIND]
+    if kind == PASS or kind == OUTSIDE or kind == DELAY:
+        return H[nd + LEAST] if H[nd + BUFFER + LEN] else NOTHING
+    n = H[nd + BUCKETS + LEN]
+    return H[H[nd + BUCKETS + PTR] + n - BUCKET] if n else NOTHING
+
+
+@kernel
+def least_in(H, W, pc):
+    """The least pending rounds among the nodes of the loop that begins at pc."""
+    past = H[pc + 1]
+    best = NOTHING
+    x = pc + INSTRUCTION
+    while x < past:
+        if H[x] == NODE_AT:
+            r = pending_at(H, H[x + 1])
+            if r < best:
+                best = r
+        x += INSTRUCTION
+    H[W + BEST] = best
+    return best
+
+
+@kernel
+def flush_joins(H, W, nd):
+    """The rows that the node's visits made its joins emit move on."""
+    for family in range(2):
+        p = H[nd + READERS + 2 * family]
+        for i in range(H[nd + READERS + 2 * family + 1]):
+            flush(H, W, H[p + 2 * i])
+
+
+@kernel
+def visit_keys(H, W, nd, bucket, rounds):
+    """Every key that waits in a bucket of a reduce.
+
+    needs:  the bucket has been taken out of the node's list.
+    """
+    tb = H[nd + TB]
+    nk = H[tb + KEYS]
+    serial = H[bucket + B_SERIAL]
+    p = H[bucket + B_ITEMS + PTR]
+    n = H[bucket + B_ITEMS + LEN]
+    cap = H[bucket + B_ITEMS + CAP]
+    asks = H[nd + OP] == ASKED
+    for i in range(n):
+        rc = H[p + i]
+        if H[rc + nk + DONE] == serial:
+            continue
+        H[rc + nk + DONE] = serial
+        H[W + VISITS] += 1
+        H[W + FUEL] -= 8
+        if asks:
+            ask_visit(H, W, nd, tb, rc, rounds)
+        else:
+            visit_reduce(H, W, nd, tb, rc, rounds)
+    if cap:
+        release(H, W, p, cap)
+
+
+@kernel
+def delay_rows(H, W, nd):
+    """Move the times of the node's rows later, by its expression over the coordinates."""
+    c = H[W + COORDS]
+    w = H[nd + LANES] + 3
+    for at in range(0, H[nd + BUFFER + LEN], w):
+        e = H[nd + BUFFER + PTR] + at
+        to = H[W + ROW + PTR]
+        source = row_of(H, W, H[e + 1])
+        if interpret(H, H[nd + SPEC], source, to) < 0:
+            fail(H, W, OVERFLOW, H[nd + NUMBER], H[e + 1], H[source])
+            return
+        for k in range(c):
+            if H[to + k] == NULL or H[to + k] < H[source + k]:
+                fail(H, W, BACKWARDS, H[nd + NUMBER], H[e + 1], H[to + k])
+                return
+        H[e + 1] = intern_time(H, W, to)
+
+
+@kernel
+def walk(H, W):
+    """Go on from where the walk stands until it is finished, or something outside is needed.  Returns the reason."""
+    pc = H[W + PC]
+    cur = H[W + ROUNDS]
+    phase = H[W + PHASE]
+    many = H[W + WORKERS] > 1
+    while True:
+        H[W + PC] = pc
+        H[W + ROUNDS] = cur
+        H[W + PHASE] = 0
+        if H[W + ERROR]:
+            return FAILED
+        if H[W + FUEL] < 0:
+            H[W + PHASE] = phase
+            return PAUSED
+        op = H[pc]
+        if op == NODE_AT:
+            nd = H[pc + 1]
+            kind = H[nd + KIND]
+            if phase == 1:  # the user's answers are there
+                hear(H, W, nd, H[nd + TB], cur)
+                flush(H, W, nd)
+                flush_joins(H, W, nd)
+                phase = 0
+            elif kind == ARRANGE or kind == SETTLE or kind == REDUCE:
+                n = H[nd + BUCKETS + LEN] - BUCKET
+                bucket = H[nd + BUCKETS + PTR] + n
+                if n >= 0 and H[bucket] == cur:
+                    H[nd + BUCKETS + LEN] = n
+                    if kind == REDUCE:
+                        visit_keys(H, W, nd, bucket, cur)
+                        if H[nd + ASK + LEN]:
+                            H[W + PHASE] = 1
+                            H[W + PLACE] = nd
+                            return ASKS
+                    else:
+                        visit_rows(H, W, nd, bucket, cur)
+                    flush(H, W, nd)
+                    flush_joins(H, W, nd)
+            elif H[nd + BUFFER + LEN]:
+                if kind == OUTSIDE:
+                    H[W + PC] = pc + INSTRUCTION
+                    H[W + PLACE] = nd
+                    return CALLS
+                if kind == DELAY:
+                    delay_rows(H, W, nd)
+                if kind != OUTPUT:
+                    flush(H, W, nd)
+            pc += INSTRUCTION
+        elif op == LOOP:
+            if many and phase == 0:
+                H[W + PLACE] = pc
+                return MEETS
+            best = H[W + AGREED] if many else least_in(H, W, pc)
+            phase = 0
+            cur &= H[pc + 2]
+            H[W + FUEL] -= 1
+            if best != NOTHING and (best & H[pc + 2]) == cur:
+                cur = best & H[pc + 3]
+                pc += INSTRUCTION
+            else:
+                pc = H[pc + 1]
+        elif op == END:
+            pc = H[pc + 1]
+        elif op == SYNC:
+            if phase == 0:
+                H[W + PLACE] = 0
+                return MEETS
+            phase = 0
+            pc += INSTRUCTION
+        else:
+            return FINISHED
+
+
+@kernel
+def put_rows(H, W, nd, rows, words):
+    """Rows [lanes, n] with `words` = rounds, ranks and diffs one after the other into the node's buffer."""
+    n = rows.shape[1]
+    for i in range(n):
+        e = emit(H, W, nd, words[i], words[n + i], words[2 * n + i])
+        for k in range(rows.shape[0]):
+            H[e + k] = rows[k, i]
+        if words[i] < H[nd + LEAST]:
+            H[nd + LEAST] = words[i]
+
+
+@kernel
+def feed_rows(H, W, nd, rows, words):
+    """Rows [lanes, n] with `words` = ranks and diffs one after the other enter at an input, and go where its edges lead."""
+    n = rows.shape[1]
+    for i in range(n):
+        e = emit(H, W, nd, 0, words[i], words[n + i])
+        for k in range(rows.shape[0]):
+            H[e + k] = rows[k, i]
+        if i % 4096 == 4095:
+            flush(H, W, nd)
+    flush(H, W, nd)
+
+
+@kernel
+def due_owed(H, W, nd):
+    """What the node owes at times that have become complete turns into seeds: entries that change nothing."""
+    v = nd + OWES
+    n = H[v + LEN]
+    if n == 0:
+        return
+    side = reserve(H, W, nd + SIDE_ROWS, n)
+    copy_words(H, H[v + PTR], side, n)
+    H[v + LEN] = 0
+    tb = H[nd + TB]
+    w = H[tb + WIDTH]
+    zeros = reserve(H, W, W + ROW, w)
+    for k in range(w):
+        H[zeros + k] = 0
+    for at in range(0, n, 3):
+        rc = H[side + at]
+        if is_complete(H, W, H[side + at + 2]):
+            sg = segment_of(H, tb, rc, 0)
+            touch_input(H, W, tb, rc, sg, w)
+            push_entry(H, W, sg, w, H[side + at + 1], H[side + at + 2], 0, zeros)
+            queue(H, W, nd, rc, H[side + at + 1])
+        else:
+            p = reserve(H, W, v, H[v + LEN] + 3) + H[v + LEN]
+            H[p] = rc
+            H[p + 1] = H[side + at + 1]
+            H[p + 2] = H[side + at + 2]
+            H[v + LEN] += 3
+
+
+@kernel
+def begin_slice(H, W, nodes, count):
+    """What was held for, or owed at, times that are complete now comes back into play."""
+    for i in range(count):
+        nd = H[nodes + i]
+        release_held(H, W, nd)
+        if H[nd + KIND] == REDUCE:
+            due_owed(H, W, nd)
+
+
+@kernel
+def cut_table(H, W, tb):
+    """Take back what slices since FIRST added to a table's segments; saved ones are restored afterwards."""
+    nk = H[tb + KEYS]
+    slots = H[tb + SLOTS_AT]
+    for i in range(H[tb + MASK] + 1):
+        rc = H[slots + i] & ADDRESS
+        if rc:
+            for f in range(H[tb + FAMILIES]):
+                sg = rc + nk + SEGMENTS + f * SEGMENT
+                if H[sg + STAMP] >= H[W + FIRST]:
+                    H[sg + LEN] = H[sg + OLD]
+            H[rc + nk + DONE] = 0
+
+
+@kernel
+def undo(H, W, nodes, count):
+    """Leave everything as the advance found it: nothing pending, no entry of its slices."""
+    for i in range(count):
+        nd = H[nodes + i]
+        kind = H[nd + KIND]
+        if kind == OUTPUT:
+            forget_rows(H, W, nd)
+        else:
+            clear_pending(H, W, nd)
+        if kind == ARRANGE or kind == REDUCE:
+            cut_table(H, W, H[nd + TB])
+    u = H[W + UNDO + PTR]
+    at = 0
+    while at < H[W + UNDO + LEN]:
+        sg = H[u + at]
+        n = H[u + at + 1]
+        if H[sg + CAP]:
+            release(H, W, H[sg + PTR], H[sg + CAP])
+        H[sg + PTR] = 0
+        H[sg + CAP] = 0
+        if n:
+            p = alloc(H, W, n)
+            copy_words(H, u + at + 3, p, n)
+            H[sg + PTR] = p
+            H[sg + CAP] = n
+        H[sg + LEN] = H[u + at + 2]
+        H[sg + OLD] = H[u + at + 2]
+        at += 3 + n
+    H[W + UNDO + LEN] = 0
+    for i in range(H[W + WORKERS]):
+        H[W + MAIL + VECTOR * i + LEN] = 0
+    H[W + ERROR] = 0
+
+
+@kernel
+def is_dead(H, W, tb, rc):
+    """Whether nothing is left of a key, once its entries are folded."""
+    nk = H[tb + KEYS]
+    for f in range(H[tb + FAMILIES]):
+        sg = rc + nk + SEGMENTS + f * SEGMENT
+        if f == 0:
+            touch_input(H, W, tb, rc, sg, H[tb + WIDTH])
+        elif f == 1:
+            touch(H, W, sg, H[tb + WIDTH + 1])
+    for f in range(H[tb + FAMILIES]):
+        if H[rc + nk + SEGMENTS + f * SEGMENT + LEN]:
+            return False
+    return True
+
+
+@kernel
+def sweep(H, W, tb):
+    """Forget the keys of which nothing is left.
+
+    needs:  between two advances, with nothing pending or owed at the table's node.
+    """
+    mask = H[tb + MASK]
+    slots = H[tb + SLOTS_AT]
+    keep = W + MOMENTS
+    H[keep + LEN] = 0
+    for i in range(mask + 1):
+        rc = H[slots + i] & ADDRESS
+        if rc:
+            if is_dead(H, W, tb, rc):
+                release(H, W, rc, H[tb + RECORD])
+            else:
+                push_word(H, W, keep, rc)
+            H[slots + i] = 0
+    live = H[keep + LEN]
+    for i in range(live):
+        rc = H[H[keep + PTR] + i]
+        place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))
+    H[tb + COUNT] = live
+    H[tb + SWEEP_AT] = 2 * live + 1024
+    return live

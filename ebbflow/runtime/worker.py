@@ -1,0 +1,399 @@
+"""A worker: one shard of every arrangement in a heap of its own, and the walk over them.
+
+The plan is written into the heap once, as words.  From then on a worker is fed rows, walks, and hands out what its outputs
+took in; where a user's function is needed it calls it.
+
+Rule: a worker reasons about cells and rows; which times are complete, and what other workers do, it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ebbflow.columns.evaluate import program
+from ebbflow.columns.schema import Schema, Type
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
+from ebbflow.operators import edges, reducers, sums
+from ebbflow.operators import node as kinds
+from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
+from ebbflow.runtime import walk as w
+from ebbflow.runtime.ask import Asker
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as tables
+from ebbflow.trace.clock import intern_time, mark_complete, respread
+from ebbflow.trace.table import resize
+
+FUEL = 1 << 22
+
+
+class Worker:
+    def __init__(self, plan: Plan, me: int, workers: int, pool, reserve: int | None = None):
+        self.plan, self.me, self.pool = plan, me, pool
+        self.heap = heap = h.Heap(reserve)
+        self.H, self.W = heap.H, heap.W
+        self.asker = Asker(plan, pool)
+        H, W = self.H, self.W
+        bits = 62 // plan.depth - 1
+        self.shift = [(plan.depth - 1 - d) * (bits + 1) for d in range(plan.depth)]
+        H[W + h.GUARD] = sum(1 << (s + bits) for s in self.shift)
+        H[W + h.BITS] = bits
+        H[W + h.COORDS] = len(plan.graph.coordinates)
+        H[W + h.GENERAL] = int(plan.general)
+        H[W + h.WORKERS], H[W + h.ME] = workers, me
+        H[W + h.POOL] = pool.address
+        if plan.general:
+            respread(H, W, 64)
+        self.lay_out()
+        self.saved: list[tuple[int, np.ndarray]] = []
+        self.step = 0
+
+    # ---- the plan, as words -----------------------------------------------------------------
+
+    def lay_out(self) -> None:
+        plan, heap, H, W = self.plan, self.heap, self.H, self.W
+        self.at = [heap.zeros(kinds.NODE) for _ in plan.cells]
+        self.nodes = heap.keep(self.at)
+        H[W + h.NODES] = self.nodes
+        for cell in plan.cells:
+            self.lay_node(cell)
+        out_of: dict[int, list[int]] = {cell.number: [] for cell in plan.cells}
+        for cell in plan.cells:
+            for pipe in cell.pipes:
+                out_of[pipe.source.number].append(self.lay_edge(pipe, cell))
+        for cell in plan.cells:
+            a = self.at[cell.number]
+            H[a + kinds.EDGES], H[a + kinds.EDGE_COUNT] = heap.keep(out_of[cell.number]), len(out_of[cell.number])
+            for family in (0, 1):
+                readers = [
+                    word
+                    for join in plan.cells
+                    if join.kind == kinds.JOIN
+                    for on_left, side in ((1, join.left), (0, join.right))
+                    if side.cell is cell and side.family == family
+                    for word in (self.at[join.number], on_left)
+                ]
+                H[a + kinds.READERS + 2 * family] = heap.keep(readers)
+                H[a + kinds.READERS + 2 * family + 1] = len(readers) // 2
+        self.program = self.lay_program()
+
+    def lay_node(self, cell: Cell) -> None:
+        heap, H, a = self.heap, self.H, self.at[cell.number]
+        H[a + kinds.KIND], H[a + kinds.NUMBER], H[a + kinds.LANES] = cell.kind, cell.number, len(cell.schema)
+        H[a + kinds.OP] = cell.op
+        H[a + kinds.LEAST] = w.NOTHING
+        H[a + kinds.MOST_ROUNDS] = -1
+        if cell.kind == kinds.ARRANGE:
+            H[a + kinds.NULLS] = len(cell.key)
+            self.lay_table(a, len(cell.key), [2 + len(cell.values)])
+        elif cell.kind == kinds.SETTLE:
+            self.lay_table(a, len(cell.key), [], 2)
+            if cell.limit is not None:
+                H[a + kinds.MOST_ROUNDS], H[a + kinds.ROUNDS_FIELD] = cell.limit, self.shift[cell.depth - 1]
+        elif cell.kind == kinds.REDUCE:
+            self.lay_reduce(cell, a)
+        elif cell.kind == kinds.JOIN:
+            H[a + kinds.LEFT], H[a + kinds.LEFT_FAMILY] = self.at[cell.left.cell.number], cell.left.family
+            H[a + kinds.RIGHT], H[a + kinds.RIGHT_FAMILY] = self.at[cell.right.cell.number], cell.right.family
+            words: list[int] = []
+            for _, side, column in cell.columns:
+                family = (cell.left, cell.right)[side]
+                if column in family.key:
+                    words += [0, family.key.index(column)]
+                else:
+                    words += [1 + side, family.values.index(column)]
+            H[a + kinds.PROJECTION] = heap.keep(words)
+        elif cell.kind == kinds.OUTPUT:
+            H[a + kinds.RAW] = int(is_consolidated(cell, self.plan))
+        elif cell.kind == kinds.DELAY:
+            words = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
+            H[a + kinds.SPEC] = heap.keep(words)
+
+    def lay_table(self, a: int, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
+        heap, H = self.heap, self.H
+        tb = heap.zeros(tables.TABLE)
+        H[a + kinds.TB] = tb
+        H[tb + tables.KEYS], H[tb + tables.FAMILIES], H[tb + tables.FOLDS] = keys, len(widths), folds
+        H[tb + tables.RECORD] = keys + tables.SEGMENTS + tables.SEGMENT * len(widths)
+        H[tb + tables.MASK] = -1
+        H[tb + tables.SWEEP_AT] = 1024
+        for i, words in enumerate(widths or [width]):
+            H[tb + tables.WIDTH + i] = words
+        resize(H, self.W, tb, 16)
+
+    def lay_reduce(self, cell: Cell, a: int) -> None:
+        heap, H = self.heap, self.H
+        node = self.plan.graph.nodes[cell.node]
+        source = self.plan.graph.schemas[node.source]
+        outs = len(node.schema) - len(node.key)
+        widths = [2 + len(cell.values), 2 + outs]
+        folds = 0
+        if cell.op == reducers.COUNTED:
+            H[a + kinds.SPEC] = heap.keep([outs])
+        elif cell.op == reducers.SUMMED:
+            columns, spec = summed(node.reducer, cell.values, source)
+            words = sums.sums_spec(columns)
+            folds = heap.keep(words)
+            widths.append(2 + words[sums.WORDS])
+            H[a + kinds.SPEC] = heap.keep(spec)
+        elif cell.op == reducers.BAGGED:
+            H[a + kinds.SPEC] = heap.keep(bagged(node.reducer, cell.values, source))
+        elif cell.op == reducers.TOPPED:
+            H[a + kinds.SPEC] = heap.keep(topped(node.reducer, cell.values, source))
+        self.lay_table(a, len(cell.key), widths, folds=folds)
+        short = cell.depth == 0 and not self.plan.general and cell.op != reducers.ASKED
+        H[a + kinds.SHORT] = int(short)
+        H[a + kinds.KEPT] = int(not short or cell.readers > 0)
+
+    def lay_edge(self, pipe: Pipe, to: Cell) -> int:
+        heap, H = self.heap, self.H
+        mask = -1
+        if pipe.keeps is not None:
+            one = (1 << (int(H[self.W + h.BITS]) + 1)) - 1
+            mask = sum(one << self.shift[d - 1] for d in pipe.keeps if d <= self.plan.depth)
+        stages = [self.lay_stage(stage) for stage in pipe.stages]
+        words = [0] * edges.FIRST_STAGE
+        words[edges.TO], words[edges.SIGN], words[edges.MASK] = self.at[to.number], pipe.sign, mask
+        words[edges.ADD] = sum(1 << self.shift[d - 1] for d in pipe.rises)
+        words[edges.FIELD] = self.shift[pipe.rises[-1] - 1] if pipe.limit is not None and pipe.rises else 0
+        words[edges.MOST] = pipe.limit if pipe.limit is not None and pipe.rises else -1
+        words[edges.RAISES] = int(to.limit is not None)
+        words[edges.EXCHANGE] = int(to.place is not None)
+        words[edges.STAGES] = len(stages)
+        words[edges.TO_LANES] = (
+            len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
+        )
+        a = self.at[to.number]
+        if to.place is not None and not H[a + kinds.PLACE_LANES]:
+            names = to.key if to.key else to.schema.names
+            lanes = [names.index(name) for name in to.place]
+            H[a + kinds.PLACE_LANES] = heap.keep([len(lanes), *lanes])
+        return heap.keep(words + stages)
+
+    def lay_stage(self, stage: Stage) -> int:
+        lanes = stage.as_copy()
+        if lanes is not None:
+            return self.heap.keep([edges.COPY, len(lanes), *lanes])
+        words = program(stage.columns, stage.condition, stage.schema, self.pool)
+        return self.heap.keep([edges.PROGRAM, self.heap.keep(words)])
+
+    def lay_program(self) -> int:
+        plan, H = self.plan, self.H
+        bits = int(H[self.W + h.BITS])
+        one = (1 << (bits + 1)) - 1
+        masks = [sum(one << s for s in self.shift[:d]) for d in range(plan.depth + 1)]
+        code: list[list[int]] = []
+        open_: list[int] = []
+        for part in plan.program:
+            if isinstance(part, Begin):
+                open_.append(len(code))
+                code.append([w.LOOP, 0, masks[part.depth - 1], masks[part.depth]])
+            elif isinstance(part, End):
+                begin = open_.pop()
+                code.append([w.END, begin, 0, 0])
+                code[begin][1] = len(code)
+            else:
+                if int(H[self.W + h.WORKERS]) > 1 and part.place is not None:
+                    code.append([w.SYNC, 0, 0, 0])
+                a = self.at[part.number]
+                H[a + kinds.POSITION] = len(code)
+                code.append([w.NODE_AT, a, 0, 0])
+        if int(H[self.W + h.WORKERS]) > 1:
+            code.append([w.SYNC, 0, 0, 0])
+        code.append([w.STOP, 0, 0, 0])
+        start = self.heap.zeros(w.INSTRUCTION * len(code))
+        for k, (op, argument, outer, inner) in enumerate(code):
+            if op in (w.LOOP, w.END):
+                argument = start + w.INSTRUCTION * argument
+            H[start + 4 * k : start + 4 * k + 4] = (op, argument, outer, inner)
+        return start
+
+    # ---- an advance -------------------------------------------------------------------------
+
+    def begin_advance(self, keeping: bool) -> None:
+        """From here on everything can be undone."""
+        H, W = self.H, self.W
+        self.sweep()
+        H[W + h.FIRST] = self.step + 1
+        H[W + h.KEEPING] = int(keeping)
+        H[W + h.UNDO + h.LEN] = 0
+        if self.plan.general:
+            self.saved = [
+                (v, self.heap.vector(v).copy())
+                for a in self.at
+                for v in (a + kinds.HOLD, a + kinds.OWES)
+                if H[v + h.LEN]
+            ]
+
+    def sweep(self) -> None:
+        """Forget keys of which nothing is left, where a table has doubled since it was last looked through."""
+        H, W = self.H, self.W
+        for cell, a in zip(self.plan.cells, self.at, strict=True):
+            tb = int(H[a + kinds.TB])
+            if tb and H[tb + tables.COUNT] > H[tb + tables.SWEEP_AT] and not H[a + kinds.OWES + h.LEN]:
+                self.step += 1
+                H[W + h.STEP], H[W + h.KEEPING] = self.step, 0
+                w.sweep(H, W, tb)
+
+    def begin_slice(self, lower, upper) -> None:
+        H, W = self.H, self.W
+        self.step += 1
+        H[W + h.STEP] = self.step
+        H[W + h.PC], H[W + h.ROUNDS], H[W + h.PHASE] = self.program, 0, 0
+        H[W + h.ERROR] = 0
+        if self.plan.general:
+            self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
+            h.reserve(H, W, W + h.LOWER, int(H[W + h.LOWER + h.LEN]) + 2 * int(H[W + h.COORDS]))
+            self.heap.load(W + h.UPPER, np.array(upper, np.int64).reshape(-1))
+            mark_complete(H, W)
+            w.begin_slice(H, W, self.nodes, len(self.at))
+
+    def ranks(self, times: np.ndarray) -> np.ndarray:
+        """The ranks of rows of coordinates, in the general clock."""
+        H, W = self.H, self.W
+        scratch = int(H[W + h.ROW + h.PTR])
+        distinct, which = np.unique(times, axis=0, return_inverse=True)
+        found = np.empty(len(distinct), np.int64)
+        for i, row in enumerate(distinct):
+            H[scratch : scratch + len(row)] = row
+            found[i] = intern_time(H, W, scratch)
+        return found[which.reshape(-1)]
+
+    def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
+        cell = self.plan.inputs.get(name)
+        if cell is not None and lanes.shape[1]:
+            w.feed_rows(
+                self.H, self.W, self.at[cell.number], np.ascontiguousarray(lanes), np.concatenate([ranks, diffs])
+            )
+
+    def run(self) -> int:
+        """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""
+        H, W = self.H, self.W
+        while True:
+            H[W + h.FUEL] = FUEL
+            reason = w.walk(H, W)
+            if reason == w.ASKS or reason == w.CALLS:
+                cell = self.plan.cells[int(H[int(H[W + h.PLACE]) + kinds.NUMBER])]
+                if reason == w.ASKS:
+                    self.asker.answer(self, cell)
+                else:
+                    self.asker.call(self, cell)
+            elif reason != w.PAUSED:
+                return int(reason)
+
+    def mail_for(self, other: int) -> np.ndarray:
+        v = self.W + h.MAIL + h.VECTOR * other
+        words = self.heap.vector(v).copy()
+        self.H[v + h.LEN] = 0
+        return words
+
+    def receive(self, words: np.ndarray) -> None:
+        edges.receive(self.H, self.W, words, self.nodes)
+
+    def take(self, output: str) -> np.ndarray:
+        """The rows of an output in this slice: int64[lanes + 2, rows], rank and diff last."""
+        cell = self.plan.outputs[output]
+        a = self.at[cell.number]
+        out = np.empty((len(cell.schema) + 2, int(count_rows(self.H, a))), np.int64)
+        take_rows(self.H, a, out)
+        forget_rows(self.H, self.W, a)
+        return out
+
+    def time_of(self, ranks: np.ndarray) -> np.ndarray:
+        """The coordinates of ranks, in the general clock."""
+        c = len(self.plan.graph.coordinates)
+        return self.heap.vector(self.W + h.TIMES).reshape(-1, c)[ranks]
+
+    def undo(self) -> None:
+        H, W = self.H, self.W
+        w.undo(H, W, self.nodes, len(self.at))
+        if self.plan.general:
+            for a in self.at:
+                H[a + kinds.HOLD + h.LEN] = H[a + kinds.OWES + h.LEN] = 0
+            for v, words in self.saved:
+                self.heap.load(v, words)
+
+    def counters(self) -> dict[str, int]:
+        names = {
+            "visits": h.VISITS,
+            "rows": h.INSERTS,
+            "changes": h.DELTAS,
+            "answers": h.EVALS,
+            "owed": h.OWED,
+            "words": h.LIVE,
+        }
+        return {name: int(self.H[self.W + at]) for name, at in names.items()}
+
+
+# ---- descriptions of reducers ---------------------------------------------------------------------
+
+OPS = {
+    "count_rows": reducers.COUNT_ROWS,
+    "count": reducers.COUNT_VALUES,
+    "sum": reducers.SUM,
+    "avg": reducers.AVG,
+    "min": reducers.MIN,
+    "max": reducers.MAX,
+    "any_value": reducers.MIN,
+    "count_distinct": reducers.COUNT_DISTINCT,
+}
+
+
+def shape_of(type: Type) -> int:
+    return reducers.REAL if type.is_float else reducers.TEXT if type.is_text else reducers.WHOLE
+
+
+def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> list[int]:
+    words = [len(reducer.aggregates)]
+    for a in reducer.aggregates:
+        if a.column is None:
+            words += [OPS[a.op], 0, 0, 1]
+        else:
+            type = source[a.column]
+            words += [OPS[a.op], values.index(a.column), shape_of(type), 10**type.scale]
+    return words
+
+
+def summed(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> tuple[list[tuple[int, int]], list[int]]:
+    """The columns to add up, and how the answer is made of them."""
+    adds = {a.column for a in reducer.aggregates if a.op in ("sum", "avg")}
+    shapes = [
+        sums.ONLY_COUNT if name not in adds else sums.FLOAT_SUM if source[name].is_float else sums.INT_SUM
+        for name in values
+    ]
+    return list(enumerate(shapes)), bagged(reducer, values, source)
+
+
+def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]:
+    order = [(values.index(name), int(down), shape_of(source[name])) for name, down in reducer.order if name in values]
+    return [
+        reducer.n,
+        len(order),
+        *(word for key in order for word in key),
+        len(values),
+        *(shape_of(source[v]) for v in values),
+    ]
+
+
+def is_consolidated(cell: Cell, plan: Plan) -> bool:
+    """Whether an output's rows arrive with each record once a time: a reduction outside loops, with all its columns."""
+    if len(cell.pipes) != 1 or plan.general:
+        return False
+    (pipe,) = cell.pipes
+    if pipe.source.kind != kinds.REDUCE or pipe.source.depth != 0:
+        return False
+    if not pipe.stages:
+        return True
+    lanes = pipe.stages[0].as_copy()
+    return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(len(pipe.source.schema)))
+
+
+def coordinates_schema(plan: Plan) -> Schema:
+    from ebbflow.columns.schema import LONG, Field
+
+    return Schema(tuple(Field(name, LONG) for name in plan.graph.coordinates))
+
+
+Runs = Callable[[], int]

@@ -1,0 +1,169 @@
+"""Input times as small numbers.
+
+Along one coordinate a slice's times are its ranks 1, 2, 3, ... in order, and everything older is rank 0.  With several
+coordinates (or delays) a time is interned: its rank is its place in a table of rows, the order is that of the rows.
+
+Rule: in the general clock, ranks mean the same until `forget` rewrites them between slices; comparisons go by rows.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.trace.heap import (
+    COMPLETE,
+    COORDS,
+    LEN,
+    LOWER,
+    PTR,
+    TIMES,
+    TIMESLOTS,
+    TOO_MANY_TIMES,
+    UPPER,
+    alloc,
+    fail,
+    hash_lanes,
+    push_word,
+    release,
+    reserve,
+    same,
+)
+
+RANKS_AT_MOST = (1 << 19) - 1
+
+
+@inline
+def row_of(H, W, rank):
+    return H[W + TIMES + PTR] + rank * H[W + COORDS]
+
+
+@inline
+def is_complete_row(H, W, p):
+    """No element of the upper frontier precedes the time at p."""
+    c = H[W + COORDS]
+    n = H[W + UPPER + LEN]
+    f = H[W + UPPER + PTR]
+    for i in range(0, n, c):
+        beyond = True
+        for k in range(c):
+            if H[f + i + k] > H[p + k]:
+                beyond = False
+                break
+        if beyond:
+            return 0
+    return 1
+
+
+@kernel
+def respread(H, W, size):
+    """Index all interned times anew with `size` slots."""
+    v = W + TIMESLOTS
+    n = H[v + LEN]
+    if n:
+        release(H, W, H[v + PTR], n)
+    slots = alloc(H, W, size)
+    for i in range(size):
+        H[slots + i] = 0
+    H[v + PTR] = slots
+    H[v + LEN] = size
+    c = H[W + COORDS]
+    for rank in range(H[W + TIMES + LEN] // c):
+        i = hash_lanes(H, row_of(H, W, rank), c) & (size - 1)
+        while H[slots + i]:
+            i = (i + 1) & (size - 1)
+        H[slots + i] = rank + 1
+
+
+@kernel
+def intern_time(H, W, p):
+    """The rank of the time whose coordinates are at p (not inside the table itself when it may grow)."""
+    c = H[W + COORDS]
+    slots = H[W + TIMESLOTS + PTR]
+    mask = H[W + TIMESLOTS + LEN] - 1
+    i = hash_lanes(H, p, c) & mask
+    while H[slots + i]:
+        rank = H[slots + i] - 1
+        if same(H, row_of(H, W, rank), p, c):
+            return rank
+        i = (i + 1) & mask
+    n = H[W + TIMES + LEN]
+    rank = n // c
+    if rank >= RANKS_AT_MOST:
+        fail(H, W, TOO_MANY_TIMES, 0, 0, 0)
+        return 0
+    done = is_complete_row(H, W, p)
+    q = reserve(H, W, W + TIMES, n + c)
+    for k in range(c):
+        H[q + n + k] = H[p + k]
+    H[W + TIMES + LEN] = n + c
+    push_word(H, W, W + COMPLETE, done)
+    H[slots + i] = rank + 1
+    if (rank + 1) * 2 > mask:
+        respread(H, W, (mask + 1) * 2)
+    return rank
+
+
+@inline
+def is_complete(H, W, rank):
+    return H[H[W + COMPLETE + PTR] + rank]
+
+
+@inline
+def ranks_precede(H, W, a, b):
+    p = row_of(H, W, a)
+    q = row_of(H, W, b)
+    for k in range(H[W + COORDS]):
+        if H[p + k] > H[q + k]:
+            return False
+    return True
+
+
+@inline
+def rank_before(H, W, a, b):
+    """a comes strictly before b when rows are read from left to right."""
+    p = row_of(H, W, a)
+    q = row_of(H, W, b)
+    for k in range(H[W + COORDS]):
+        if H[p + k] != H[q + k]:
+            return H[p + k] < H[q + k]
+    return False
+
+
+@kernel
+def join_ranks(H, W, a, b):
+    """The rank of the first time that has seen both."""
+    if a == b:
+        return a
+    c = H[W + COORDS]
+    p = row_of(H, W, a)
+    q = row_of(H, W, b)
+    s = H[W + LOWER + PTR] + H[W + LOWER + LEN]  # scratch behind the frontier
+    for k in range(c):
+        H[s + k] = max(H[p + k], H[q + k])
+    return intern_time(H, W, s)
+
+
+@kernel
+def advance_rank(H, W, a):
+    """The rank that no reader at or past the lower frontier can tell from a."""
+    c = H[W + COORDS]
+    n = H[W + LOWER + LEN]
+    f = H[W + LOWER + PTR]
+    if n == 0:
+        return a
+    s = f + n
+    p = row_of(H, W, a)
+    for k in range(c):
+        least = max(H[p + k], H[f + k])
+        for i in range(c, n, c):
+            least = min(least, max(H[p + k], H[f + i + k]))
+        H[s + k] = least
+    return intern_time(H, W, s)
+
+
+@kernel
+def mark_complete(H, W):
+    """Ask anew of every interned time whether it is complete, after the upper frontier moved."""
+    c = H[W + COORDS]
+    done = H[W + COMPLETE + PTR]
+    for rank in range(H[W + TIMES + LEN] // c):
+        H[done + rank] = is_complete_row(H, W, row_of(H, W, rank))

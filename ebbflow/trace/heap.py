@@ -1,0 +1,259 @@
+"""A worker's heap: every structure of the engine at a word address in one reserved piece of memory.
+
+Kernels see memory as one array of words, `H`, and know a structure by the address of its first word.  A heap is address
+space that is reserved at once and takes real pages only when touched, so growing never moves anything and compiled
+code never has to return for it.  At its start lies the worker's header, known everywhere as `W`.
+
+Rule: a block has the size of its class; it is given back to the list of that class and to no other.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+import numpy as np
+
+from ebbflow.columns.kernel import inline, kernel, memory
+
+# ---- the header of a worker, as offsets from W -----------------------------------------------
+BUMP = 0  # the first word never given out
+LIMIT = 1  # the end of the reserved space
+STEP = 2  # the number of the slice in progress
+FIRST = 3  # the number of the first slice of this advance; segments older than that are saved before they change
+KEEPING = 4  # whether segments are saved so that the advance can be undone
+SERIAL = 5  # the last bucket's number
+GUARD = 6  # one bit above each field of a rounds word
+BITS = 7  # the width of such a field
+COORDS = 8  # input coordinates
+GENERAL = 9  # whether times are interned rows of coordinates (1), or ranks along one line (0)
+WORKERS = 10
+ME = 11
+NODES = 12  # address of the table of node addresses
+POOL = 13  # address of the text pool
+ERROR, ERROR_NODE, ERROR_RANK, ERROR_WORD = 14, 15, 16, 17
+PC, ROUNDS, PHASE, REASON, PLACE = 18, 19, 20, 21, 22  # where the walk stands, and why it came back
+BEST, AGREED = 23, 24  # the least pending rounds here; of all workers
+VISITS, INSERTS, DELTAS, EVALS, OWED = 25, 26, 27, 28, 29  # counters
+FUEL = 30  # visits until the walk looks up
+LIVE = 31  # words handed out and not given back
+
+FREE = 40  # 128 lists of free blocks, by class
+# vectors of the header: address, length, capacity
+VECTORS = 168
+EVENTS, EVENTS2, VALUES, WANT, HAVE, DELTA, ROW, ROW2, SORTED, UNDO, SLOTS, STATE, RANKS, MOMENTS, SIDE = (
+    VECTORS + 4 * i for i in range(15)
+)
+TIMES, TIMESLOTS, COMPLETE, LOWER, UPPER = (VECTORS + 4 * (15 + i) for i in range(5))
+MAIL = VECTORS + 4 * 20  # one vector per worker, 64 at most
+HEADER = MAIL + 4 * 64
+
+# ---- a vector: three words -------------------------------------------------------------------
+PTR, LEN, CAP = 0, 1, 2
+VECTOR = 4
+
+# ---- what can go wrong inside ----------------------------------------------------------------
+OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
+
+LAST = (1 << 62) + ((1 << 62) - 1)
+
+
+@inline
+def size_class(n):
+    """The class of a block of n words: sizes 4, 6, 8, 12, 16, 24, ..."""
+    i = 0
+    size = 4
+    while size < n:
+        i += 1
+        if i & 1:
+            size = size + (size >> 1)
+        else:
+            size = (size // 3) * 4
+    return i
+
+
+@inline
+def class_size(i):
+    return (4 << (i >> 1)) + ((2 << (i >> 1)) if i & 1 else 0)
+
+
+@kernel
+def alloc(H, W, n):
+    """A block of at least n words, content undefined."""
+    i = size_class(n)
+    p = H[W + FREE + i]
+    H[W + LIVE] += class_size(i)
+    if p:
+        H[W + FREE + i] = H[p]
+        return p
+    p = H[W + BUMP]
+    end = p + class_size(i)
+    if end > H[W + LIMIT]:
+        raise MemoryError("the worker's reserved memory is used up")
+    H[W + BUMP] = end
+    return p
+
+
+@kernel
+def release(H, W, p, n):
+    """Give back the block at p that was asked for with n words."""
+    i = size_class(n)
+    H[W + LIVE] -= class_size(i)
+    H[p] = H[W + FREE + i]
+    H[W + FREE + i] = p
+
+
+@kernel
+def regrow(H, W, v, n):
+    """Move the vector at v to a block with room for n words."""
+    cap = H[v + CAP]
+    new = cap * 2
+    if new < n:
+        new = n
+    new = class_size(size_class(new))
+    q = alloc(H, W, new)
+    p = H[v + PTR]
+    for i in range(H[v + LEN]):
+        H[q + i] = H[p + i]
+    if cap:
+        release(H, W, p, cap)
+    H[v + PTR] = q
+    H[v + CAP] = new
+
+
+@inline
+def reserve(H, W, v, n):
+    """The content of the vector at v, which has room for n words from now on.
+
+    leaves: its length as it was; only the words within the length are kept by growth.
+    """
+    if n > H[v + CAP]:
+        regrow(H, W, v, n)
+    return H[v + PTR]
+
+
+@inline
+def push_word(H, W, v, word):
+    n = H[v + LEN]
+    p = reserve(H, W, v, n + 1)
+    H[p + n] = word
+    H[v + LEN] = n + 1
+
+
+@kernel
+def drop_vector(H, W, v):
+    if H[v + CAP]:
+        release(H, W, H[v + PTR], H[v + CAP])
+    H[v + PTR] = 0
+    H[v + LEN] = 0
+    H[v + CAP] = 0
+
+
+@inline
+def same(H, p, q, n):
+    for i in range(n):
+        if H[p + i] != H[q + i]:
+            return False
+    return True
+
+
+@inline
+def copy_words(H, p, q, n):
+    """n words from p to q."""
+    for i in range(n):
+        H[q + i] = H[p + i]
+
+
+@inline
+def hash_lanes(H, p, n):
+    """A mix of n words: the same on every machine; 63 bits."""
+    h = 0
+    for i in range(n):
+        h = (h ^ H[p + i]) * -7046029254386353131
+        h ^= (h >> 29) & 0x7FFFFFFFF
+    h *= -4658895280553007687
+    h ^= (h >> 32) & 0xFFFFFFFF
+    return h & 0x7FFFFFFFFFFFFFFF
+
+
+@kernel
+def fail(H, W, code, node, rank, word):
+    """Remember the first thing that went wrong; the walk stops at its next look."""
+    if H[W + ERROR] == 0:
+        H[W + ERROR] = code
+        H[W + ERROR_NODE] = node
+        H[W + ERROR_RANK] = rank
+        H[W + ERROR_WORD] = word
+
+
+# ---- rounds: one word, outermost loop in the high bits, a guard bit above each field --------------
+
+
+@inline
+def rounds_precede(a, b, guard):
+    """Every round of a is at or before its partner in b."""
+    return (((b | guard) - a) & guard) == guard
+
+
+@inline
+def join_rounds(a, b, guard, bits):
+    """The later round of each pair."""
+    g = ((b | guard) - a) & guard
+    m = g - (g >> bits)
+    return (b & m) | (a & ~m)
+
+
+class Heap:
+    """Reserved address space with a header at its start."""
+
+    def __init__(self, reserve_bytes: int | None = None):
+        self.H = memory()
+        size = reserve_bytes or default_reserve()
+        while True:
+            try:
+                self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+                break
+            except OSError:
+                if size <= 1 << 26:
+                    raise
+                size //= 2
+        self._words = np.frombuffer(self._map, np.int64)
+        start = self._words.ctypes.data // 8 - 1
+        self.W = W = start + 8
+        self.H[W + BUMP] = W + HEADER
+        self.H[W + LIMIT] = start + size // 8
+        for i in range(20):
+            reserve(self.H, W, W + VECTORS + 4 * i, 64)
+
+    def zeros(self, n: int) -> int:
+        """The address of n words of zeros that stay."""
+        p = int(alloc(self.H, self.W, n))
+        self.H[p : p + n] = 0
+        return p
+
+    def keep(self, words) -> int:
+        """The address of a copy of some words that stays."""
+        array = np.asarray(words, np.int64)
+        p = int(alloc(self.H, self.W, max(1, len(array))))
+        self.H[p : p + len(array)] = array
+        return p
+
+    def vector(self, v: int) -> np.ndarray:
+        """The content of the vector at v, in place."""
+        p = int(self.H[v + PTR])
+        return self.H[p : p + int(self.H[v + LEN])]
+
+    def load(self, v: int, words: np.ndarray) -> None:
+        """Make `words` the content of the vector at v."""
+        n = len(words)
+        p = int(reserve(self.H, self.W, v, n))
+        self.H[p : p + n] = words
+        self.H[v + LEN] = n
+
+
+_NORESERVE = 0x4000
+
+
+def default_reserve() -> int:
+    """Address space for one worker: four times the machine's memory, of which only touched pages are real."""
+    return 4 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,325 @@
+"""Segments: the entries of one key, old ones first.
+
+An entry is `rounds, rank and diff in one word, value lanes`.  What earlier slices left is old: folded to one entry per
+value and rounds (and per time that can still be told apart) when the segment is first touched in a slice.  What the
+slice itself adds stands behind, raw, until the next slice touches the segment.
+
+Rule: entries before `OLD` are from earlier slices, entries behind are this slice's; undoing a slice is cutting there.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.trace.clock import advance_rank
+from ebbflow.trace.heap import (
+    CAP,
+    DIFF_OVERFLOW,
+    FIRST,
+    GENERAL,
+    KEEPING,
+    LEN,
+    PTR,
+    SLOTS,
+    SORTED,
+    STEP,
+    UNDO,
+    alloc,
+    class_size,
+    fail,
+    hash_lanes,
+    release,
+    reserve,
+    same,
+    size_class,
+)
+
+# ---- a segment, five words of a record: a vector of entries counted in entries, and -------------------
+OLD, STAMP = 3, 4
+# ---- an entry -------------------------------------------------------------------------------------
+VALUE = 2
+DIFF_BITS = 44
+BIAS = 1 << (DIFF_BITS - 1)
+DIFF_MASK = (1 << DIFF_BITS) - 1
+DIFF_AT_MOST = BIAS - 1
+
+
+@inline
+def diff_of(word):
+    return (word & DIFF_MASK) - BIAS
+
+
+@inline
+def rank_of(word):
+    return word >> DIFF_BITS
+
+
+@inline
+def stamped(rank, diff):
+    return (rank << DIFF_BITS) + diff + BIAS
+
+
+@inline
+def comes_before(H, a, b, w):
+    """Row a strictly before row b: by values (from word 2), then by word 0, then by word 1's upper part."""
+    for i in range(2, w):
+        if H[a + i] != H[b + i]:
+            return H[a + i] < H[b + i]
+    return H[a] < H[b]
+
+
+@kernel
+def sort_rows(H, W, p, n, w):
+    """Sort n rows of w words at p by (values, first word), stably.
+
+    leaves: the same rows in order; insertion for few, natural merges through the SORTED vector for many.
+    """
+    if n <= 16:
+        t = reserve(H, W, W + SORTED, w)
+        for i in range(1, n):
+            a = p + i * w
+            if not comes_before(H, a, a - w, w):
+                continue
+            for k in range(w):
+                H[t + k] = H[a + k]
+            j = a - w
+            while j >= p and comes_before(H, t, j, w):
+                for k in range(w):
+                    H[j + w + k] = H[j + k]
+                j -= w
+            for k in range(w):
+                H[j + w + k] = H[t + k]
+        return
+    a = p
+    b = reserve(H, W, W + SORTED, n * w)
+    while True:
+        runs = 0
+        i = a
+        o = b
+        end = a + n * w
+        while i < end:
+            m = i + w
+            while m < end and not comes_before(H, m, m - w, w):
+                m += w
+            e = m
+            if m < end:
+                e = m + w
+                while e < end and not comes_before(H, e, e - w, w):
+                    e += w
+            x = i
+            y = m
+            while x < m or y < e:
+                if y >= e or (x < m and not comes_before(H, y, x, w)):
+                    s = x
+                    x += w
+                else:
+                    s = y
+                    y += w
+                for k in range(w):
+                    H[o + k] = H[s + k]
+                o += w
+            i = e
+            runs += 1
+        a, b = b, a
+        if runs <= 1:
+            break
+    if a != p:
+        for i in range(n * w):
+            H[p + i] = H[a + i]
+
+
+@inline
+def add_diffs(H, W, at, diff):
+    """Add to an entry's diff, unless it would no longer fit."""
+    d = diff_of(H[at]) + diff
+    if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
+        fail(H, W, DIFF_OVERFLOW, 0, rank_of(H[at]), d)
+    else:
+        H[at] += diff
+
+
+@kernel
+def fold_searching(H, W, p, m, n, w):
+    """Fold entries m..n into the m before them, which are distinct, by looking for each.  Returns how many there are."""
+    for i in range(m, n):
+        e = p + i * w
+        j = 0
+        while j < m:
+            g = p + j * w
+            if (
+                H[g] == H[e]
+                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
+                and same(H, g + VALUE, e + VALUE, w - VALUE)
+            ):
+                break
+            j += 1
+        if j < m:
+            add_diffs(H, W, p + j * w + 1, diff_of(H[e + 1]))
+        else:
+            g = p + m * w
+            for k in range(w):
+                H[g + k] = H[e + k]
+            m += 1
+    return m
+
+
+@kernel
+def fold_hashing(H, W, p, m, n, w):
+    """The same through an index of places, for long segments."""
+    size = 64
+    while size < 2 * n:
+        size *= 2
+    slots = reserve(H, W, W + SLOTS, size)
+    for i in range(size):
+        H[slots + i] = 0
+    o = 0
+    for i in range(n):
+        e = p + i * w
+        h = (
+            hash_lanes(H, e + VALUE, w - VALUE) ^ (H[e] * 0x9E3779B97F4A7 + (H[e + 1] >> DIFF_BITS) * 0x5851F42D4C957)
+        ) & (size - 1)
+        at = -1
+        while H[slots + h]:
+            j = H[slots + h] - 1
+            g = p + j * w
+            if (
+                H[g] == H[e]
+                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
+                and same(H, g + VALUE, e + VALUE, w - VALUE)
+            ):
+                at = j
+                break
+            h = (h + 1) & (size - 1)
+        if at >= 0:
+            add_diffs(H, W, p + at * w + 1, diff_of(H[e + 1]))
+        else:
+            H[slots + h] = o + 1
+            if o != i:
+                g = p + o * w
+                for k in range(w):
+                    H[g + k] = H[e + k]
+            o += 1
+    return o
+
+
+@kernel
+def shrink(H, W, sg, w):
+    """Give back memory that a segment no longer needs."""
+    p = H[sg + PTR]
+    o = H[sg + LEN]
+    cap = H[sg + CAP]
+    if o == 0:
+        if cap:
+            release(H, W, p, cap)
+        H[sg + CAP] = 0
+        H[sg + PTR] = 0
+    elif cap > 64 and o * w * 8 < cap:
+        new = class_size(size_class(o * w))
+        q = alloc(H, W, new)
+        for i in range(o * w):
+            H[q + i] = H[p + i]
+        release(H, W, p, cap)
+        H[sg + PTR] = q
+        H[sg + CAP] = new
+
+
+@kernel
+def compact(H, W, sg, w):
+    """Make everything old: times advanced to the lower frontier, equal entries summed, zeros dropped.
+
+    needs:  no reader will ask for a time that the lower frontier does not precede.
+    leaves: at most one entry per value, rounds and distinguishable time; memory in proportion.
+    """
+    p = H[sg + PTR]
+    m = H[sg + OLD]
+    n = H[sg + LEN]
+    if H[W + GENERAL]:
+        for i in range(n):
+            e = p + i * w + 1
+            H[e] = stamped(advance_rank(H, W, rank_of(H[e])), diff_of(H[e]))
+        m = 0
+    else:
+        for i in range(m, n):
+            H[p + i * w + 1] &= DIFF_MASK
+    if (n - m) * n <= 128:
+        m = fold_searching(H, W, p, m, n, w)
+    else:
+        m = fold_hashing(H, W, p, m, n, w)
+    o = 0
+    for i in range(m):
+        e = p + i * w
+        if diff_of(H[e + 1]) != 0:
+            if o != i:
+                g = p + o * w
+                for k in range(w):
+                    H[g + k] = H[e + k]
+            o += 1
+    H[sg + LEN] = o
+    H[sg + OLD] = o
+    shrink(H, W, sg, w)
+
+
+@kernel
+def save(H, W, sg, w):
+    """Keep a copy of a segment as the advance found it: `segment, words, entries, content`."""
+    n = H[sg + LEN] * w
+    at = H[W + UNDO + LEN]
+    u = reserve(H, W, W + UNDO, at + 3 + n) + at
+    H[u] = sg
+    H[u + 1] = n
+    H[u + 2] = H[sg + LEN]
+    p = H[sg + PTR]
+    for i in range(n):
+        H[u + 3 + i] = H[p + i]
+    H[W + UNDO + LEN] = at + 3 + n
+
+
+@kernel
+def refresh(H, W, sg, w):
+    """The first touch of a segment in a slice."""
+    first = H[sg + STAMP] < H[W + FIRST]
+    H[sg + STAMP] = H[W + STEP]
+    if H[sg + LEN] > H[sg + OLD] or (H[W + GENERAL] and H[sg + LEN]):
+        compact(H, W, sg, w)
+    if first and H[W + KEEPING]:
+        save(H, W, sg, w)
+
+
+@inline
+def touch(H, W, sg, w):
+    if H[sg + STAMP] != H[W + STEP]:
+        refresh(H, W, sg, w)
+
+
+@kernel
+def grow_segment(H, W, sg, w):
+    cap = H[sg + CAP]
+    n = H[sg + LEN] * w
+    new = class_size(size_class(max(4, n + w, cap + (cap >> 1))))
+    q = alloc(H, W, new)
+    p = H[sg + PTR]
+    for i in range(n):
+        H[q + i] = H[p + i]
+    if cap:
+        release(H, W, p, cap)
+    H[sg + PTR] = q
+    H[sg + CAP] = new
+
+
+@inline
+def push_entry(H, W, sg, w, rounds, rank, diff, values):
+    """Append an entry of this slice.
+
+    needs:  the segment was touched in this slice.
+    """
+    n = H[sg + LEN]
+    if (n + 1) * w > H[sg + CAP]:
+        grow_segment(H, W, sg, w)
+    if diff > DIFF_AT_MOST or diff < -DIFF_AT_MOST:
+        fail(H, W, DIFF_OVERFLOW, 0, rank, diff)
+        diff = 0
+    e = H[sg + PTR] + n * w
+    H[e] = rounds
+    H[e + 1] = stamped(rank, diff)
+    for i in range(w - VALUE):
+        H[e + VALUE + i] = H[values + i]
+    H[sg + LEN] = n + 1

@@ -1,0 +1,96 @@
+"""Tables of keys: an open hash table of records that never move.
+
+A record holds a key's lanes, its marks for what is pending, and one segment of entries per family.  A slot is one word:
+some bits of the hash above the record's address, so that a miss rarely touches the record.
+
+Rule: a record stays at its address until a sweep between two slices finds it empty.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.trace.heap import alloc, hash_lanes, release, same
+
+# ---- a table -----------------------------------------------------------------------------------
+KEYS, RECORD, MASK, SLOTS_AT, COUNT, FAMILIES, SWEEP_AT, FOLDS = 0, 1, 2, 3, 4, 5, 6, 7
+WIDTH = 8  # the width of an entry of each family: up to three words
+TABLE = 12
+# ---- a record: the key's lanes, then --------------------------------------------------------------
+QUEUED, DONE, HEAD, SEGMENTS = 0, 1, 2, 3
+SEGMENT = 5
+
+ADDRESS = (1 << 44) - 1
+
+
+@inline
+def tag_of(h):
+    return (h >> 43) << 44
+
+
+@kernel
+def find(H, tb, key, h):
+    """The record of the key at address `key`, 0 when there is none."""
+    mask = H[tb + MASK]
+    slots = H[tb + SLOTS_AT]
+    n = H[tb + KEYS]
+    i = h & mask
+    tag = tag_of(h)
+    while True:
+        word = H[slots + i]
+        if word == 0:
+            return 0
+        if (word & ~ADDRESS) == tag:
+            rc = word & ADDRESS
+            if same(H, rc, key, n):
+                return rc
+        i = (i + 1) & mask
+
+
+@kernel
+def place_record(H, tb, rc, h):
+    mask = H[tb + MASK]
+    slots = H[tb + SLOTS_AT]
+    i = h & mask
+    while H[slots + i]:
+        i = (i + 1) & mask
+    H[slots + i] = tag_of(h) | rc
+
+
+@kernel
+def resize(H, W, tb, size):
+    """Spread the records over `size` slots, a power of two."""
+    old = H[tb + SLOTS_AT]
+    n = H[tb + MASK] + 1
+    slots = alloc(H, W, size)
+    for i in range(size):
+        H[slots + i] = 0
+    H[tb + SLOTS_AT] = slots
+    H[tb + MASK] = size - 1
+    for i in range(n):
+        if H[old + i]:
+            rc = H[old + i] & ADDRESS
+            place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))
+    if n:
+        release(H, W, old, n)
+
+
+@kernel
+def add_key(H, W, tb, key, h):
+    """A new, empty record for the key."""
+    if H[tb + COUNT] * 2 > H[tb + MASK]:
+        resize(H, W, tb, (H[tb + MASK] + 1) * 2)
+    n = H[tb + KEYS]
+    size = H[tb + RECORD]
+    rc = alloc(H, W, size)
+    for i in range(n):
+        H[rc + i] = H[key + i]
+    for i in range(n, size):
+        H[rc + i] = 0
+    H[tb + COUNT] += 1
+    place_record(H, tb, rc, h)
+    return rc
+
+
+@inline
+def segment_of(H, tb, rc, family):
+    return rc + H[tb + KEYS] + SEGMENTS + family * SEGMENT
