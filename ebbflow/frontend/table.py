@@ -208,8 +208,10 @@ class Table:
         if self._arrow is None:
             import pyarrow
 
+            from ebbflow.columns.lanes import decode  # loads the kernels too: only when somebody looks
+
             self._put_in_order()
-            arrow = _decoded(self._lanes, self.record, self._pool)
+            arrow = decode(self._lanes, self.record, self._pool)
             if self._times is not None:
                 columns = [pyarrow.array(np.ascontiguousarray(column)) for column in self._times.T]
                 time = columns[0]
@@ -297,12 +299,6 @@ def _rest(total: int, n: int) -> str:
     return f"... {total - n:,} more row{'s' if total - n > 1 else ''}"
 
 
-def _decoded(lanes: Lanes, schema: Schema, pool: Pool | None) -> pyarrow.Table:
-    from ebbflow.columns.lanes import decode  # loads pyarrow and the kernels: only when somebody looks
-
-    return decode(np.ascontiguousarray(lanes), schema, pool)
-
-
 def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
     """The columns as Python values; whole numbers need no Arrow between."""
     columns: list[list[Any]] = []
@@ -311,7 +307,9 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
             column = lanes[i].tolist()
             columns.append([None if value == NULL else value for value in column] if NULL in column else column)
         else:
-            columns.append(_decoded(lanes[i : i + 1], Schema((field,)), pool).column(0).to_pylist())
+            from ebbflow.columns.lanes import decode_column
+
+            columns.append(decode_column(lanes[i], field.type, pool).to_pylist())
     return columns
 
 
