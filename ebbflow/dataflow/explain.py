@@ -15,11 +15,12 @@ from html import escape
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.fingerprint import fingerprint, fingerprints
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.layout import Box, Line, picture
 from ebbflow.dataflow.order import Block, blocks
 from ebbflow.dataflow.plan_json import from_json, functions_of, to_json
 from ebbflow.dataflow.words import detail, kind
 
-__all__ = ["dot", "fingerprint", "fingerprints", "from_json", "functions_of", "text", "to_json"]
+__all__ = ["dot", "fingerprint", "fingerprints", "from_json", "functions_of", "html", "text", "to_json"]
 
 Notes = Mapping[int, Sequence[str]]  # what the planner has to say of a node
 
@@ -61,7 +62,9 @@ def aside(graph: Graph, number: int) -> str:
     if isinstance(graph.nodes[number], n.Arrange):
         readers = sum(n.sources_of(node).count(number) for node in graph.nodes)
         words.append("1 reader" if readers == 1 else f"{readers} readers")
-    if number in graph.names:
+    if number in graph.names and not isinstance(
+        graph.nodes[number], n.Input | n.Output
+    ):  # they say their names already
         words.append(f'"{graph.names[number]}"')
     if place := graph.places[number]:
         words.append(f"{os.path.basename(place.file)}:{place.line}")
@@ -105,6 +108,81 @@ def _dot_block(graph: Graph, block: Block, indent: str) -> list[str]:
 
 def _quoted(words: str) -> str:
     return words.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# ---- a picture ------------------------------------------------------------------------------
+
+LETTER, LEADING, PADDING, LONGEST = 6.7, 14.0, 7.0, 34
+COLOURS = {"input": "#3b82c4", "output": "#3b82c4", "join": "#b7791f", "arrange": "#718096", "variable": "#b83280"}
+REDUCES, OTHER = "#2f855a", "#718096"  # all of middle lightness: they show on light and on dark
+
+
+def html(graph: Graph, notes: Notes | None = None) -> str:
+    """The graph as an SVG to put into a page; it takes its ink from the page's text, so dark pages are fine."""
+    shown = {number: _shown(graph, number) for number in range(len(graph.nodes))}
+    drawn = picture(graph, lambda number: _size(shown[number]))
+    inside = [_frame(graph, loop, box) for loop, box in drawn.frames.items()]
+    inside += [_line(line) for line in drawn.lines]
+    inside += [_box(graph, number, drawn.boxes[number], shown[number], notes or {}) for number in sorted(drawn.boxes)]
+    width, height = f"{drawn.width:.0f}", f"{drawn.height:.0f}"
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+            ' role="img" aria-label="dataflow graph" font-family="ui-monospace, Menlo, Consolas, monospace"'
+            ' font-size="11" style="max-width: 100%; height: auto">',
+            '<defs><marker id="ebbflow-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"'
+            ' orient="auto"><path d="M0 0 8 4 0 8z" fill="currentColor" fill-opacity="0.6"/></marker></defs>',
+            *inside,
+            "</svg>",
+        ]
+    )
+
+
+def _shown(graph: Graph, number: int) -> list[str]:
+    """The lines of text in a node's box: what it does, with what, and what people call it."""
+    node = graph.nodes[number]
+    lines = [f"{number} {kind(node)}", detail(node), aside(graph, number)]
+    if isinstance(node, n.Linear) and isinstance(node.action, n.Enter | n.Leave):
+        lines[1] = ""  # the frame says which loop
+    return [line if len(line) <= LONGEST else line[: LONGEST - 1] + "…" for line in lines if line]
+
+
+def _size(lines: list[str]) -> tuple[float, float]:
+    return max(map(len, lines)) * LETTER + 2 * PADDING, len(lines) * LEADING + PADDING
+
+
+def _box(graph: Graph, number: int, box: Box, lines: list[str], notes: Notes) -> str:
+    node = graph.nodes[number]
+    colour = REDUCES if isinstance(node, n.Reduce) else COLOURS.get(kind(node), OTHER)
+    words = [line(graph, number), f"({graph.schemas[number]})", aside(graph, number), *notes.get(number, ())]
+    parts = [
+        f'<g data-node="{number}"><title>{_xml(chr(10).join(word for word in words if word))}</title>',
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="5"'
+        f' fill="{colour}" fill-opacity="0.12" stroke="{colour}"/>',
+    ]
+    for index, text_line in enumerate(lines):
+        y = box.y + (index + 1) * LEADING
+        style = ' font-weight="600"' if index == 0 else ' fill-opacity="0.75"'
+        parts.append(f'<text x="{box.x + PADDING:.1f}" y="{y:.1f}" fill="currentColor"{style}>{_xml(text_line)}</text>')
+    return "".join([*parts, "</g>"])
+
+
+def _frame(graph: Graph, loop: int, box: Box) -> str:
+    return (
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="8"'
+        ' fill="currentColor" fill-opacity="0.03" stroke="currentColor" stroke-opacity="0.35" stroke-dasharray="4 3"/>'
+        f'<text x="{box.x + 8:.1f}" y="{box.bottom - 6:.1f}" fill="currentColor" fill-opacity="0.75">'
+        f"{_xml(f'loop {loop}{_bound(graph, loop)}')}</text>"
+    )
+
+
+def _line(line: Line) -> str:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line.points)
+    dashes = ' stroke-dasharray="5 3"' if line.back else ""
+    return (
+        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-opacity="0.6"{dashes}'
+        ' stroke-linejoin="round" marker-end="url(#ebbflow-tip)"/>'
+    )
 
 
 def _xml(words: str) -> str:
