@@ -4,7 +4,7 @@ A program is compiled by nobody: it is a table of steps over registers, read row
 needs to look at text beyond its id or its order (lower, contains, a cast from text) is computed outside, for whole
 columns and once per distinct value, and takes part as one more column.
 
-Rule: both ways give, for every row, what `operations.evaluate` says; only an overflow of a long or a decimal is an error.
+Rule: both ways give, for every row, what `operations.evaluate` says; only a long or a decimal that overflows is an error.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ebbflow.columns.schema import NULL, Field, Schema, Type
 from ebbflow.columns.weights import product, quotient
 from ebbflow.errors import NumberOverflow
 
-# A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the result,
-# and three operands: a register (>= 0), an input lane (~index), or, where the step's flag says so, the word itself.
+# A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the
+# result, and three operands: a register (>= 0), an input lane (~index), or, where the step's flag says so, the word itself.
 STEP = 5
 REGISTERS = 64
 A_IS_WORD, B_IS_WORD, C_IS_WORD = 1 << 8, 1 << 9, 1 << 10
@@ -418,7 +418,7 @@ NOTHING = _Operand(0, True)
 def program(
     exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool
 ) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """The words that compute `exprs` of each row for which `condition` holds; None where that is not possible inside."""
+    """The words that compute `exprs` of each row for which `condition` holds; None where words are not enough."""
     if len(exprs) > REGISTERS:
         return None
     writing = _Writing(schema, pool, registers=len(exprs))
@@ -669,8 +669,9 @@ COMPARISONS = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 INT_STEPS = {"add": ADD, "sub": SUB, "mul": MUL, "abs": ABS, "floordiv": FLOORDIV, "mod": REMAINDER}
 FLOAT_STEPS = {
     "add": FLOAT_ADD, "sub": FLOAT_SUB, "mul": FLOAT_MUL, "div": FLOAT_DIV, "neg": FLOAT_NEG, "abs": FLOAT_ABS,
-    "floordiv": FLOAT_FLOORDIV, "mod": FLOAT_REMAINDER, "floor": FLOAT_FLOOR, "ceil": FLOAT_CEIL, "sqrt": SQRT, "exp": EXP,
-    "log": LOG, "log2": LOG2, "log10": LOG10, "pow": POW, "sin": SIN, "cos": COS, "tan": TAN, "sign": SIGN,
+    "floordiv": FLOAT_FLOORDIV, "mod": FLOAT_REMAINDER, "floor": FLOAT_FLOOR, "ceil": FLOAT_CEIL,
+    "sqrt": SQRT, "exp": EXP, "log": LOG, "log2": LOG2, "log10": LOG10, "pow": POW,
+    "sin": SIN, "cos": COS, "tan": TAN, "sign": SIGN,
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Values as lanes: one int64 word for a value of any type, in and out.
 
-The words order as the values do (text apart), null is the least of them, and equal values have equal words: -0.0 is 0.0,
-every nan is one nan.  Whole columns go through Arrow's buffers; no row becomes a Python object on that way.
+The words order as the values do (text apart), null is the least of them, and equal values have equal words: -0.0 is
+0.0, every nan is one nan.  Whole columns go through Arrow's buffers; no row becomes a Python object on that way.
 
 Rule: what comes out is what went in.  A value that does not fit its column is refused, by column, row and value.
 """
@@ -9,20 +9,657 @@ Rule: what comes out is what went in.  A value that does not fit its column is r
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any
+from decimal import Context, Decimal
+from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ebbflow.columns.meaning import EPOCH, without_zone
+from ebbflow.columns.meaning import BOUNDS, EPOCH, without_zone
 from ebbflow.columns.pool import Pool
-from ebbflow.columns.schema import NULL, Type
+from ebbflow.columns.resolve import near
+from ebbflow.columns.schema import NULL, Field, Schema, Type
+from ebbflow.errors import TypeMismatch, UnknownColumn
+
+Lane = np.ndarray[Any, np.dtype[np.int64]]
+Lanes = np.ndarray[Any, np.dtype[np.int64]]
 
 DAY = date(1970, 1, 1)
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 MICROSECOND = timedelta(microseconds=1)
+SHOWN = 200
+EXACT = Context(prec=60)
+FORMS = "Rows are a list of tuples or of dicts, a dict of columns, a numpy structured array, or anything Arrow."
+
+
+def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
+    """Rows in any form as int64[lanes, rows].
+
+    >>> from ebbflow.columns.schema import LONG, STRING
+    >>> schema, pool = Schema((Field("id", LONG), Field("name", STRING))), Pool()
+    >>> lanes = encode([(1, "ebb"), (2, None)], schema, pool)
+    >>> lanes.shape, decode(lanes, schema, pool).to_pylist()
+    ((2, 2), [{'id': 1, 'name': 'ebb'}, {'id': 2, 'name': None}])
+    """
+    columns = _columns(values, schema)
+    found = [encode_column(column, field, pool) for column, field in zip(columns, schema, strict=True)]
+    lengths = {len(lane) for lane in found}
+    if len(lengths) > 1:
+        told = ", ".join(f'"{name}" has {len(lane)}' for name, lane in zip(schema.names, found, strict=True))
+        raise TypeMismatch(f"the columns have different numbers of rows: {told}.", hint=FORMS)
+    return np.stack(found) if found else np.empty((0, 0), np.int64)
+
+
+def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
+    """int64[lanes, rows] as an Arrow table; timestamps are in UTC and name no zone."""
+    columns = [decode_column(lane, field.type, pool) for lane, field in zip(lanes, schema, strict=True)]
+    return pa.table(columns, schema=pa.schema([(f.name, c.type) for f, c in zip(schema, columns, strict=True)]))
+
+
+# ---- which column is which
+
+
+def _columns(values: Any, schema: Schema) -> list[Any]:
+    """The columns in the schema's order, each in whatever form it came."""
+    if isinstance(values, Mapping):
+        return _by_name(values, schema)
+    if isinstance(values, np.ndarray):
+        if values.dtype.names:
+            return _by_name({name: values[name] for name in values.dtype.names}, schema)
+        if values.ndim == 2:
+            if values.shape[1] != len(schema):
+                _refuse_width(schema, 0, values.shape[1], values[0] if len(values) else ())
+            return list(values.T)
+    table = _as_arrow_table(values)
+    if table is not None:
+        return _by_name({name: table.column(i) for i, name in enumerate(table.column_names)}, schema)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeMismatch(f"rows are wanted, and {_shown(values)} is no collection of rows.", hint=FORMS)
+    return _of_rows(values if isinstance(values, list | tuple) else list(values), schema)
+
+
+def _as_arrow_table(values: Any) -> pa.Table | None:
+    if isinstance(values, pa.Table):
+        return values
+    if isinstance(values, pa.RecordBatch):
+        return pa.Table.from_batches([values])
+    if type(values).__module__.partition(".")[0] == "pandas" and hasattr(values, "iloc"):
+        return pa.Table.from_pandas(values, preserve_index=False)  # a missing value is null, however pandas spells it
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        return pa.table(values)
+    if hasattr(values, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        return from_dataframe(values)
+    return None
+
+
+def _by_name(columns: Mapping[str, Any], schema: Schema) -> list[Any]:
+    _check_names(columns, schema, "the rows have")
+    return [columns[name] for name in schema.names]
+
+
+def _check_names(names: Iterable[Any], schema: Schema, where: str) -> None:
+    names = list(names)
+    told = ", ".join(map(str, names))[:SHOWN] or "none"
+    for name in schema.names:
+        if name not in names:
+            hint = near(name, [str(other) for other in names]) or f"Wanted are: {', '.join(schema.names)}."
+            raise UnknownColumn(f'the column "{name}" is missing; {where}: {told}.', hint=hint)
+    for name in names:
+        if name not in schema:
+            hint = near(name, schema.names) or "Leave it out."
+            raise UnknownColumn(
+                f"the column {_shown(name)} is not one of those wanted: {', '.join(schema.names)}.", hint=hint
+            )
+
+
+def _of_rows(rows: Sequence[Any], schema: Schema) -> list[Any]:
+    if not rows:
+        return [[] for _ in schema]
+    if isinstance(rows[0], Mapping):
+        wanted = set(schema.names)
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise TypeMismatch(f"row {i} is {_shown(row)}; the rows before it are dicts.", hint=FORMS)
+            if row.keys() != wanted:
+                _check_names(row.keys(), schema, f"row {i} has")
+        return [[row[name] for row in rows] for name in schema.names]
+    width = len(schema)
+    plain = set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) == {width}
+    for i, row in enumerate(rows if not plain else ()):
+        if isinstance(row, Mapping) or not isinstance(row, tuple | list | np.ndarray | np.void):
+            hint = f"Write it as a tuple: ({_shown(row)},)." if width == 1 else FORMS
+            raise TypeMismatch(f"row {i} is {_shown(row)}, not a tuple of {_counted(width)}: {schema}.", hint=hint)
+        if len(row) != width:
+            _refuse_width(schema, i, len(row), row)
+    return [list(column) for column in zip(*rows, strict=True)] if width else []
+
+
+def _refuse_width(schema: Schema, row: int, width: int, value: Any) -> NoReturn:
+    raise TypeMismatch(
+        f"row {row} has {_counted(width)}, and {_counted(len(schema))} are wanted ({schema}): {_shown(value)}.",
+        hint="Give one value for each column, in that order; None is null.",
+    )
+
+
+def _counted(n: int) -> str:
+    return f"{n} value" if n == 1 else f"{n} values"
+
+
+# ---- columns in
+
+
+def encode_column(column: Any, field: Field, pool: Pool) -> Lane:
+    """One column in any form as a lane."""
+    if not isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray | list | tuple):
+        column = _known_form(column, field)
+    if isinstance(column, pa.ChunkedArray):
+        lanes: list[Lane] = []
+        for chunk in column.chunks:
+            lanes.append(_from_arrow(chunk, field, pool, sum(map(len, lanes))))
+        return np.concatenate(lanes) if lanes else np.empty(0, np.int64)
+    if isinstance(column, pa.Array):
+        return _from_arrow(column, field, pool, 0)
+    if isinstance(column, np.ndarray) and column.dtype != object:
+        return _from_numpy(column, field, pool)
+    return _from_values(list(column), field, pool)
+
+
+def _known_form(column: Any, field: Field) -> Any:
+    if hasattr(column, "__arrow_c_stream__") and not type(column).__module__.startswith("pandas"):
+        return pa.chunked_array(column)
+    if hasattr(column, "__arrow_c_array__"):
+        return pa.array(column)
+    if type(column).__module__.partition(".")[0] == "pandas":
+        return pa.array(column, from_pandas=True)
+    if hasattr(column, "__array__"):
+        return np.asarray(column)
+    if isinstance(column, Iterable) and not isinstance(column, str | bytes | Mapping):
+        return list(column)
+    raise TypeMismatch(f'the column "{field.name}" is {_shown(column)}, not a list or an array of values.', hint=FORMS)
+
+
+def _refuse(field: Field, row: int, value: Any, why: str = "", hint: str | None = None) -> NoReturn:
+    kind = type(value).__name__
+    raise TypeMismatch(
+        f'the column "{field.name}" is {_a(str(field.type))}; row {row} has {_shown(value)}, '
+        f"{why or _a(kind) if value is not None else 'nothing'}.",
+        hint=hint or _hint(field.type, value),
+    )
+
+
+def _refuse_first(field: Field, wrong: np.ndarray, value_at: Callable[[int], Any], start: int, why: str) -> None:
+    """If any row is wrong, refuse the first."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        _refuse(field, start + row, value_at(row), why)
+
+
+def _hint(kind: Type, value: Any) -> str | None:
+    if kind.is_integer and isinstance(value, float | np.floating | Decimal):
+        return "Cast it first, for example with int(...) or .astype('int64'), so that it is you who rounds."
+    if kind.is_integer and isinstance(value, bool | np.bool_):
+        return 'Cast it with int(...), or declare the column "boolean".'
+    if kind.is_integer and isinstance(value, int | np.integer):
+        return f'A {kind} is from {_least(kind)} to {BOUNDS[kind.name] - 1}; wider is "long", beyond that "string".'
+    if kind.name == "date" and isinstance(value, datetime):
+        return 'Take its day with .date(), or declare the column "timestamp".'
+    if kind.name == "date" and isinstance(value, str):
+        return "Make it a date first: datetime.date.fromisoformat(...)."
+    if kind.name == "timestamp" and isinstance(value, str):
+        return "Make it a datetime first: datetime.datetime.fromisoformat(...)."
+    if kind.name == "timestamp" and isinstance(value, date):
+        return 'Declare the column "date", or give a datetime.'
+    if kind.name == "binary" and isinstance(value, str):
+        return 'Encode it first: text.encode(), or declare the column "string".'
+    if kind.name == "string":
+        return "Make it text first, with str(...) or .decode()."
+    if kind.name == "decimal" and isinstance(value, float | np.floating):
+        return 'Make it exact first: Decimal(str(x)), or declare the column "double".'
+    if kind.name == "boolean":
+        return "Give True or False; a number becomes one with bool(...)."
+    return None
+
+
+def _least(kind: Type) -> int:
+    return max(-BOUNDS[kind.name], NULL + 1)  # the least word of all is kept for null
+
+
+def _shown(value: Any) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) and not isinstance(value, np.void) else value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+# ---- columns in, from Arrow
+
+
+def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
+    kind = array.type
+    if pa.types.is_null(kind):
+        return np.full(len(array), NULL, np.int64)
+    if pa.types.is_dictionary(kind) and not field.type.is_text:
+        return _from_arrow(array.dictionary_decode(), field, pool, start)
+    if isinstance(array, pa.ExtensionArray):
+        return _from_arrow(array.storage, field, pool, start)
+    if not _ARROW[field.type.name](kind):
+        valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
+        row = int(np.argmax(valid)) if valid.any() else 0
+        value = array[row].as_py() if valid.any() else None
+        hint = _hint(field.type, value) or f'Cast it first, for example with .cast("{field.type}").'
+        _refuse(field, start + row, value, f"in an Arrow column of {kind}", hint)
+    if field.type.is_text:
+        return pool.encode(array)
+    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    lane = _ARROW_WORDS[field.type.name](array, nulls, field, start)
+    if nulls is not None:
+        lane[nulls] = NULL
+    return lane
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    t = pa.types
+    return t.is_binary(kind) or t.is_large_binary(kind) or t.is_fixed_size_binary(kind) or t.is_binary_view(kind)
+
+
+_ARROW: dict[str, Callable[[pa.DataType], bool]] = {
+    **dict.fromkeys(BOUNDS, pa.types.is_integer),
+    **dict.fromkeys(("double", "float"), lambda kind: pa.types.is_floating(kind) or pa.types.is_integer(kind)),
+    "decimal": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
+    "boolean": pa.types.is_boolean,
+    "string": _is_text,
+    "binary": _is_binary,
+    "date": pa.types.is_date,
+    "timestamp": pa.types.is_timestamp,
+}
+"""The Arrow types whose values a column takes."""
+
+
+def _numbers(array: pa.Array, word: Any) -> np.ndarray:
+    """The values as they lie in Arrow's buffer, of numpy's type `word`; where they are null they mean nothing."""
+    _, data = array.buffers()
+    size = np.dtype(word).itemsize
+    if data is None or not len(array):
+        return np.zeros(len(array), word)
+    return np.frombuffer(data, word, len(array), array.offset * size)
+
+
+def _integer_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    given = _numbers(array, array.type.to_pandas_dtype())
+    return _checked_integers(given, nulls, field, start)
+
+
+def _checked_integers(given: np.ndarray, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    least, most = _least(field.type), BOUNDS[field.type.name] - 1
+    info = np.iinfo(given.dtype)
+    if len(given) and (info.min < least or info.max > most):
+        wrong = (given > most) if info.max > most else np.zeros(len(given), bool)
+        if info.min < least:
+            wrong |= given < least
+        if nulls is not None:
+            wrong &= ~nulls
+        _refuse_first(field, wrong, lambda row: int(given[row]), start, "which does not fit")
+    return given.astype(np.int64)
+
+
+def _float_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    given = _numbers(array, array.type.to_pandas_dtype())
+    if pa.types.is_integer(array.type):
+        return _checked_floats(given, nulls, field, start)
+    return floats_to_lanes(given, field.type.name == "float")
+
+
+def _checked_floats(given: np.ndarray, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    """Integers as floats, if they are."""
+    floats = given.astype(np.float64)
+    wrong = np.abs(floats) > 2.0**53
+    if wrong.any():
+        exact = np.array([int(f) == int(i) for f, i in zip(floats[wrong], given[wrong], strict=True)])
+        wrong[wrong] = ~exact
+        if nulls is not None:
+            wrong &= ~nulls
+        _refuse_first(field, wrong, lambda row: int(given[row]), start, "which no double equals")
+    return floats_to_lanes(floats, field.type.name == "float")
+
+
+def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    kind = field.type
+    most = 10**kind.precision - 1
+    if pa.types.is_integer(array.type):
+        given = _numbers(array, array.type.to_pandas_dtype())
+        room = 10 ** (kind.precision - kind.scale) - 1
+        wrong = (given > room) | (given < -room) if given.dtype.kind == "i" else given > room
+        if nulls is not None:
+            wrong &= ~nulls
+        _refuse_first(field, wrong, lambda row: int(given[row]), start, f"which has no place in {kind}")
+        return np.where(wrong, 0, given).astype(np.int64) * 10**kind.scale
+    try:
+        # 38 digits hold every exact rescaling of what can fit; one that is not exact raises
+        rescaled = array.cast(pa.decimal128(38, kind.scale))
+    except pa.ArrowInvalid:
+        return _from_values(array.to_pylist(), field, Pool(), start)
+    _, data = rescaled.buffers()
+    halves = np.frombuffer(data, np.int64, 2 * len(rescaled), rescaled.offset * 16).reshape(-1, 2)
+    low, high = halves[:, 0], halves[:, 1]
+    wrong = (high != (low >> 63)) | (low > most) | (low < -most)
+    if nulls is not None:
+        wrong &= ~nulls
+    _refuse_first(field, wrong, lambda row: array[row].as_py(), start, f"which has no place in {kind}")
+    return low.copy()
+
+
+def _boolean_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    return array.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _date_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    if pa.types.is_date32(array.type):
+        return _numbers(array, np.int32).astype(np.int64)
+    milliseconds = _numbers(array, np.int64)
+    days = milliseconds // 86_400_000
+    wrong = days * 86_400_000 != milliseconds
+    if nulls is not None:
+        wrong &= ~nulls
+    _refuse_first(field, wrong, lambda row: int(milliseconds[row]), start, "milliseconds that are no whole days")
+    return days
+
+
+def _timestamp_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    return _moments(_numbers(array, np.int64), array.type.unit, nulls, field, start)
+
+
+def _moments(given: np.ndarray, unit: str, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    """Counts of a unit since 1970 as microseconds, if they are."""
+    factor = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}[unit]
+    if unit == "ns":
+        found = given // 1000
+        wrong, why = found * 1000 != given, "nanoseconds, and a timestamp counts microseconds: round it first"
+    else:
+        room = (2**63 - 1) // factor
+        wrong, why = (given > room) | (given < -room), "too far from 1970 to count in microseconds"
+        found = np.where(wrong, 0, given) * factor
+    if nulls is not None:
+        wrong &= ~nulls
+    _refuse_first(field, wrong, lambda row: f"{int(given[row])} {unit} since 1970", start, why)
+    return found
+
+
+_ARROW_WORDS: dict[str, Callable[[pa.Array, np.ndarray | None, Field, int], Lane]] = {
+    **dict.fromkeys(BOUNDS, _integer_words),
+    **dict.fromkeys(("double", "float"), _float_words),
+    "decimal": _decimal_words,
+    "boolean": _boolean_words,
+    "date": _date_words,
+    "timestamp": _timestamp_words,
+}
+
+
+def floats_to_lanes(given: np.ndarray, single: bool = False) -> Lane:
+    """The order map, for whole arrays."""
+    if single:
+        with np.errstate(over="ignore"):
+            given = given.astype(np.float32)
+    floats = given.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    bits = floats.view(np.int64)
+    lane = bits ^ ((bits >> 63) & MAGNITUDE)
+    nans = np.isnan(floats)
+    if nans.any():
+        lane[nans] = NAN
+    return lane
+
+
+def lanes_to_floats(lane: Lane) -> np.ndarray:
+    return (lane ^ ((lane >> 63) & MAGNITUDE)).view(np.float64)
+
+
+# ---- columns in, from numpy and from Python's values
+
+
+def _from_numpy(column: np.ndarray, field: Field, pool: Pool) -> Lane:
+    if column.ndim != 1:
+        raise TypeMismatch(f'the column "{field.name}" has {column.ndim} dimensions; a column has one.', hint=FORMS)
+    if isinstance(column, np.ma.MaskedArray):
+        nulls = np.ma.getmaskarray(column)
+        lane = _from_numpy(np.where(nulls, np.zeros(1, column.dtype), column.data), field, pool)
+        lane[nulls] = NULL
+        return lane
+    name, form = field.type.name, column.dtype.kind
+    if column.dtype.byteorder == ">":
+        column = column.astype(column.dtype.newbyteorder("="))
+    if form in "iu" and field.type.is_integer:
+        return _checked_integers(column, None, field, 0)
+    if form == "f" and field.type.is_float:
+        return floats_to_lanes(column, name == "float")
+    if form in "iu" and field.type.is_float:
+        return _checked_floats(column, None, field, 0)
+    if form == "b" and name == "boolean":
+        return column.astype(np.int64)
+    if form == "M" and name in ("date", "timestamp"):
+        return _from_datetime64(column, field)
+    if (form in "UT" and name == "string") or (form in "iu" and name == "decimal"):
+        return _from_arrow(pa.array(column if form != "T" else column.astype(object)), field, pool, 0)
+    if len(column) == 0:
+        return np.empty(0, np.int64)
+    return _from_values(column.tolist(), field, pool)
+
+
+def _from_datetime64(column: np.ndarray, field: Field) -> Lane:
+    unit, step = np.datetime_data(column.dtype)
+    nulls = np.isnat(column)
+    if field.type.name == "date":
+        days = column.astype("datetime64[D]")
+        wrong = (days.astype(column.dtype) != column) & ~nulls
+        _refuse_first(field, wrong, lambda row: str(column[row]), 0, "which is within a day")
+        lane = days.astype(np.int64)
+    else:
+        if step != 1 or unit not in ("s", "ms", "us", "ns"):
+            if unit in ("D", "h", "m", "s", "M", "Y", "W"):
+                column, unit = column.astype("datetime64[s]"), "s"
+            else:
+                column, unit = column.astype("datetime64[ns]"), "ns"
+        lane = _moments(column.astype(np.int64), unit, nulls, field, 0)
+    lane = np.array(lane, np.int64)
+    lane[nulls] = NULL
+    return lane
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(BOUNDS, (int, np.integer)),
+    **dict.fromkeys(("double", "float"), (float, int, np.floating, np.integer)),
+    "decimal": (Decimal, int, np.integer),
+    "boolean": (bool, np.bool_),
+    "string": (str,),
+    "binary": (bytes, bytearray, memoryview),
+    "date": (date, np.datetime64),
+    "timestamp": (datetime, np.datetime64),
+}
+"""The Python types whose values a column takes: those of Spark's createDataFrame, and whole numbers as floats."""
+
+
+_NATURAL: dict[str, tuple[type, pa.DataType]] = {
+    **dict.fromkeys(BOUNDS, (int, pa.int64())),
+    **dict.fromkeys(("double", "float"), (float, pa.float64())),
+    "boolean": (bool, pa.bool_()),
+    "date": (date, pa.date32()),
+}
+"""Columns of one plain Python type, which Arrow reads at once."""
+
+
+def _fits(kind: type, field: Field) -> bool:
+    if not issubclass(kind, _PYTHON[field.type.name]):
+        return False
+    if field.type.name == "date":
+        return not issubclass(kind, datetime)
+    return field.type.name == "boolean" or not issubclass(kind, bool | np.bool_)
+
+
+def _from_values(values: list[Any], field: Field, pool: Pool, start: int = 0) -> Lane:
+    kinds = set(map(type, values)) - {type(None)}
+    wrong = {kind for kind in kinds if not _fits(kind, field) and not _is_missing(kind)}
+    if wrong:
+        row = next(i for i, value in enumerate(values) if type(value) in wrong)
+        _refuse(field, start + row, values[row])
+    if any(_is_missing(kind) for kind in kinds):
+        values = [None if _is_missing(type(value)) else value for value in values]
+    natural = _NATURAL.get(field.type.name)
+    if natural is not None and kinds <= {natural[0]}:
+        try:
+            return _from_arrow(pa.array(values, natural[1]), field, pool, start)
+        except (OverflowError, pa.ArrowInvalid):
+            pass  # beyond 64 bits: the slow way says which
+    if field.type.name == "string" and kinds <= {str}:
+        try:
+            return pool.encode_texts(values)
+        except UnicodeEncodeError:
+            pass
+    lane = np.empty(len(values), np.int64)
+    word = _WORDS[field.type.name]
+    if field.type.is_text:
+        found = [value if value is None else word(value, field, start + i) for i, value in enumerate(values)]
+        return pool.encode_texts(found)
+    for i, value in enumerate(values):
+        lane[i] = NULL if value is None else word(value, field, start + i)
+    return lane
+
+
+def _is_missing(kind: type) -> bool:
+    """Whether it is the type of pandas' NA or NaT: null by other names."""
+    return kind.__name__ in ("NAType", "NaTType")
+
+
+def _integer_word(value: Any, field: Field, row: int) -> int:
+    found = int(value)
+    if not _least(field.type) <= found < BOUNDS[field.type.name]:
+        _refuse(field, row, value, "which does not fit")
+    return found
+
+
+def _float_word(value: Any, field: Field, row: int) -> int:
+    if isinstance(value, int | np.integer):
+        try:
+            exact = int(float(value)) == int(value)
+        except OverflowError:
+            exact = False
+        if not exact:
+            _refuse(field, row, value, "which no double equals")
+    if field.type.name == "float":
+        with np.errstate(over="ignore"):
+            value = np.float32(value)
+    return float_to_lane(float(value))
+
+
+def _decimal_word(value: Any, field: Field, row: int) -> int:
+    number = value if isinstance(value, Decimal) else Decimal(int(value))
+    kind = field.type
+    if not number.is_finite() or (number and number.adjusted() > 40) or len(number.as_tuple().digits) > 55:
+        _refuse(field, row, value, f"which has no place in {kind}")
+    scaled = number.scaleb(kind.scale, EXACT)
+    if scaled != scaled.to_integral_value() or abs(scaled) >= 10**kind.precision:
+        _refuse(field, row, value, f"which has no place in {kind}")
+    return int(scaled)
+
+
+def _text_word(value: str, field: Field, row: int) -> bytes:
+    try:
+        return str(value).encode()
+    except UnicodeEncodeError:
+        _refuse(
+            field, row, value, "which holds half of a character", 'Repair it: text.encode("utf-8", "replace").decode().'
+        )
+
+
+def _date_word(value: Any, field: Field, row: int) -> int:
+    if isinstance(value, np.datetime64):
+        return int(_located(_from_datetime64, np.array([value]), field, row, value))
+    return (value - DAY).days
+
+
+def _timestamp_word(value: Any, field: Field, row: int) -> int:
+    if isinstance(value, np.datetime64):
+        return int(_located(_from_datetime64, np.array([value]), field, row, value))
+    if getattr(value, "nanosecond", 0):
+        _refuse(field, row, value, "which has nanoseconds", "A timestamp counts microseconds: round it first.")
+    if type(value).__module__.startswith("pandas"):
+        value = value.to_pydatetime(warn=False)
+    try:
+        return (without_zone(value) - EPOCH) // MICROSECOND
+    except OverflowError:
+        _refuse(field, row, value, "which in UTC is outside the years 1 to 9999")
+
+
+def _located(fn: Callable[..., Lane], array: np.ndarray, field: Field, row: int, value: Any) -> Any:
+    try:
+        return fn(array, field)[0]
+    except TypeMismatch:
+        _refuse(field, row, str(value), "which does not fit")
+
+
+_WORDS: dict[str, Callable[[Any, Field, int], Any]] = {
+    **dict.fromkeys(BOUNDS, _integer_word),
+    **dict.fromkeys(("double", "float"), _float_word),
+    "decimal": _decimal_word,
+    "boolean": lambda value, field, row: int(value),
+    "string": _text_word,
+    "binary": lambda value, field, row: bytes(value),
+    "date": _date_word,
+    "timestamp": _timestamp_word,
+}
+
+
+# ---- columns out
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type that a column comes out as."""
+    if kind.name == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
+    return {
+        "long": pa.int64(), "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
+        "float": pa.float32(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
+        "timestamp": pa.timestamp("us"), "void": pa.null(),
+    }[kind.name]  # fmt: skip
+
+
+def decode_column(lane: Lane, kind: Type, pool: Pool | None) -> pa.Array:
+    """A lane as an Arrow array of the type."""
+    lane = np.ascontiguousarray(lane, np.int64)
+    if kind.is_text:
+        assert pool is not None
+        return pool.decode(lane, binary=kind.name == "binary")
+    if kind.name == "void":
+        return pa.nulls(len(lane))
+    nulls = lane == NULL
+    bitmap = None
+    if nulls.any():
+        bitmap = pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+        lane = np.where(nulls, 0, lane)
+    return pa.Array.from_buffers(arrow_type(kind), len(lane), [bitmap, pa.py_buffer(_buffer(lane, kind))])
+
+
+def _buffer(lane: Lane, kind: Type) -> np.ndarray:
+    if kind.is_float:
+        floats = lanes_to_floats(lane)
+        return floats if kind.name == "double" else floats.astype(np.float32)
+    if kind.name == "boolean":
+        return np.packbits(lane.astype(bool), bitorder="little")
+    if kind.name == "decimal":
+        return np.stack([lane, lane >> 63], axis=1)
+    width = {"int": np.int32, "short": np.int16, "byte": np.int8, "date": np.int32}.get(kind.name, np.int64)
+    return lane.astype(width)  # a copy: what is given out is not shared
 
 
 # ---- one value

@@ -191,7 +191,7 @@ def next_id(id_):
 
 @inline
 def slot_of(H, table, id_):
-    """needs: a table with an empty slot.  leaves: the address of the id's slot, or of the empty one where it belongs."""
+    """needs: a table with an empty slot.  leaves: where the id's slot is, or the empty one where it belongs."""
     mask = H[table]
     i = id_ & mask
     s = table + 1 + i * SLOT
@@ -321,7 +321,7 @@ def text_length(H, pool, a):
 
 @kernel
 def measure(H, pool, ids, offsets):
-    """needs: one offset more than ids.  leaves: where each text will begin; the total of bytes, or -1: an id unknown."""
+    """needs: one offset more than ids.  leaves: where each text will begin; all bytes, or -1: an unknown id."""
     table = H[pool + SLOTS]
     total = np.int64(0)
     for i in range(len(ids)):

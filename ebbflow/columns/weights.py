@@ -21,7 +21,7 @@ INT_WORDS = 2
 DIGITS = 35
 NANS, INFINITIES, MINUS_INFINITIES = DIGITS, DIGITS + 1, DIGITS + 2
 FLOAT_WORDS = DIGITS + 3
-"""35 * 64 bits in units of the least double 2**-1074: 2098 for any double, 31 for its diff, 110 for how many are added."""
+"""35 * 64 bits in units of the least double, 2**-1074: 2098 for any double, 31 for its diff, 110 for how many come."""
 
 NAN = 0x7FF8_0000_0000_0000
 INFINITY = 0x7FF0_0000_0000_0000

@@ -27,7 +27,7 @@ def test_text_comes_back_and_equal_ids_mean_equal_text(texts, bits, kind):
 
 
 def order(a, b):
-    key = lambda text: (text is not None, (text or "").encode())  # noqa: E731
+    key = lambda text: (text is not None, (text or "").encode())
     return (key(a) > key(b)) - (key(a) < key(b))
 
 
