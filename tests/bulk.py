@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import Counter
 
-from tests.meaning.cases import Case, failure, make_case, shown, shrunk
+from tests.meaning.cases import failure, make_case, shown, shrunk
 
 TURNS = ("local-1", "local-1", "local-2", "local-3")
 

@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import EbbflowError
 from tests.meaning.histories import Step, random_history
 from tests.meaning.programs import DOMAINS, Author, Program, renumbered
@@ -27,7 +29,11 @@ class Case:
     steps: tuple[Step, ...]
 
     def check(self, runtime: str, pool: Pool | None = None, right: dict | None = None) -> None:
-        judge(RUNTIMES[runtime], self.program.graph(), list(self.steps), pool, right)
+        judge(RUNTIMES[runtime], self.graph, list(self.steps), pool, right)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.program.graph()
 
     @property
     def changes(self) -> int:
@@ -41,12 +47,22 @@ def make_case(seed: int, number: int) -> tuple[Case, Pool, dict]:
         author = Author(random)
         program = author.program()
         inputs = {node.name: len(node.schema) for node in program.inputs}
-        steps = random_history(random, inputs, DOMAINS[author.type], author.nullable, author.width)
-        pool = Pool()
-        right = expected(program.graph(), steps, pool)
-        dull = not any(right[name] for name in right if name != "largest weight") and random.random() < 0.9
-        if not dull and right["largest weight"] < HEAVY:
-            return Case(program, tuple(steps)), pool, right
+        for _ in range(4):
+            steps = random_history(random, inputs, DOMAINS[author.type], author.nullable, author.width)
+            pool = Pool()
+            case = Case(program, tuple(steps))
+            right = expected(case.graph, steps, pool)
+            if right["largest weight"] < HEAVY and random.random() < interest(steps, right):
+                return case, pool, right
+
+
+def interest(steps: list[Step], right: dict) -> float:
+    """How willingly a case is taken: those in which nearly nothing happens, or only where input was, are many enough."""
+    shown_at = [time for changes in right.values() if isinstance(changes, dict) for _, time in changes]
+    given_at = {change[2] for step in steps for change in step.changes}
+    enough = 0.1 if not shown_at else 0.25 if len(shown_at) < 4 else 1.0
+    fresh = len(set(shown_at) - given_at) > 0
+    return enough if fresh or len(shown_at) < 1 or len(shown_at[0]) == 1 else enough * 0.2
 
 
 # ---- smaller cases --------------------------------------------------------------------------
@@ -55,13 +71,12 @@ def make_case(seed: int, number: int) -> tuple[Case, Pool, dict]:
 def failure(case: Case, runtime: str) -> str | None:
     """What is wrong with a case on a runtime, or None; a case that the oracle refuses says nothing."""
     try:
-        graph = case.program.graph()
         pool = Pool()
-        right = expected(graph, list(case.steps), pool)
+        right = expected(case.graph, list(case.steps), pool)
     except (EbbflowError, AssertionError, KeyError, IndexError, ValueError, TypeError):
         return None
     try:
-        judge(RUNTIMES[runtime], graph, list(case.steps), pool, right)
+        case.check(runtime, pool, right)
     except Exception as error:  # a crash is a failure as good as a wrong answer
         return f"{type(error).__name__}: {error}"
     return None

@@ -1,3 +1,4 @@
+# ruff: noqa: F401
 """Every name that a printed case uses, so that it can be pasted into a test as it stands."""
 
 import datetime

@@ -113,16 +113,8 @@ def judge(make: Callable, graph: Graph, steps: list[Step], pool: Pool | None = N
 def frontier_sources(graph: Graph) -> dict[str, list[str]]:
     """The inputs that each output is computed from."""
     meaning = Meaning(graph)
-    found = {}
-    for i, node in enumerate(graph.nodes):
-        if type(node).__name__ == "Output":
-            todo, names = [i], set()
-            while todo:
-                for source in meaning.reads[todo.pop()]:
-                    given = graph.nodes[source]
-                    names.add(given.name) if type(given).__name__ == "Input" else todo.append(given.source)
-            found[node.name] = sorted(names)
-    return found
+    outputs = ((i, node) for i, node in enumerate(graph.nodes) if type(node).__name__ == "Output")
+    return {node.name: sorted(meaning.inputs(i)) for i, node in outputs}
 
 
 def compare(shown: Changes, right: Changes, output: str, step: int) -> None:

@@ -35,7 +35,7 @@ def shown(make, graph, steps, pool):
 @pytest.mark.parametrize("runtime", ASKED)
 def test_one_at_a_time_in_random_cuts_and_all_at_once_give_the_same_changes(runtime, number):
     case, pool, _ = make_case(SEED, number)
-    graph = case.program.graph()
+    graph = case.graph
     changes = [change for step in case.steps for change in step.changes]
     end = dict(case.steps[-1].frontiers)
     rng = random.Random(number)
@@ -58,6 +58,6 @@ def test_after_every_single_change_what_is_complete_is_right(runtime, number):
 @pytest.mark.parametrize("number", range(80, 110))
 def test_the_number_of_workers_cannot_be_seen(number):
     case, pool, _ = make_case(SEED, number)
-    graph = case.program.graph()
+    graph = case.graph
     first, *others = (shown(RUNTIMES[name], graph, case.steps, pool) for name in ASKED)
     assert all(other == first for other in others)

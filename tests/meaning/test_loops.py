@@ -248,6 +248,6 @@ def test_a_bounded_loop_that_has_not_settled_can_raise(runtime):
 def test_a_bounded_loop_that_has_settled_does_not_raise(runtime):
     s = Sketch()
     x = s.input("x")
-    small = lambda v: call("least", call("add", s.col(v, "b"), lit(1)), lit(3))  # noqa: E731
+    small = lambda v: call("least", call("add", s.col(v, "b"), lit(1)), lit(3))
     s.output("out", s.iterate(x, lambda v, loop: s.map(v, a="a", b=small(v)), max_rounds=5, on_limit="raise"))
     judge(RUNTIMES[runtime], s.graph, [Step((("x", (1, 1), (0,), 1),), (("x", ((1,),)),))])

@@ -86,7 +86,7 @@ def test_sums_of_floats_are_rounded_once():
 
 
 def test_join_multiplies_counts_and_leaves_null_keys_out():
-    build = lambda s, x, y: s.join(x, y, {"b": "a"}, a="left.a", b="right.b")  # noqa: E731
+    build = lambda s, x, y: s.join(x, y, {"b": "a"}, a="left.a", b="right.b")
     x, y = {(1, 2): 2, (1, NULL): 5}, {(2, 3): -3, (NULL, 4): 1}
     assert meaning(build, x=x, y=y) == {(1, 3): -6}
 
@@ -103,7 +103,7 @@ def test_threshold_maps_counts():
 
 
 def test_aggregates_by_hand():
-    build = lambda s, x: s.aggregate(  # noqa: E731
+    build = lambda s, x: s.aggregate(
         x,
         ("a",),
         n=("count_rows", None),
@@ -133,7 +133,7 @@ def test_text_is_ordered_by_text():
     ids = {text: int(i) for text, i in zip("abc", pool.encode_texts("abc"), strict=True)}
     columns = {"x": schema(a=LONG, b=STRING)}
     x = {(1, ids["c"]): 1, (1, ids["a"]): 1, (1, ids["b"]): 1}
-    build = lambda s, x: s.aggregate(x, ("a",), low=("min", "b"), high=("max", "b"))  # noqa: E731
+    build = lambda s, x: s.aggregate(x, ("a",), low=("min", "b"), high=("max", "b"))
     assert meaning(build, columns, pool, x=x) == {(1, ids["a"], ids["c"]): 1}
     assert meaning(lambda s, x: s.top(x, ("a",), 1, ("b", True)), columns, pool, x=x) == {(1, ids["c"]): 1}
 
@@ -156,7 +156,7 @@ def test_a_persons_reduction_gets_sorted_named_rows_with_their_counts():
     rest = schema(b=LONG)
     from ebbflow.dataflow import nodes as n
 
-    fn = lambda rows: seen.append(rows) or [(row.b + count,) for row, count in rows]  # noqa: E731
+    fn = lambda rows: seen.append(rows) or [(row.b + count,) for row, count in rows]
     reduce = s.add(n.Reduce(x, ("a",), n.Own(n.Function(fn, id(fn), "fn"), "rows", rest), s.schema(x)))
     assert evaluate(s.graph, reduce, {"x": {(1, 5): 2, (1, 3): -1}}) == {(1, 2): 1, (1, 7): 1}
     assert [(tuple(row), count) for row, count in seen[0]] == [((3,), -1), ((5,), 2)]
@@ -191,7 +191,7 @@ def grown(s, v):
 
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_max_rounds_is_how_often_the_body_is_applied(rounds):
-    build = lambda s, x: s.iterate(x, lambda v, loop: grown(s, v), max_rounds=rounds)  # noqa: E731
+    build = lambda s, x: s.iterate(x, lambda v, loop: grown(s, v), max_rounds=rounds)
     assert meaning(build, x={(0, 0): 1}) == {(0, rounds): 1}
 
 
@@ -267,7 +267,7 @@ def test_an_output_waits_for_the_inputs_it_is_computed_from():
 
 def test_delay_moves_changes_and_not_collections():
     """What is delayed and taken back before the delay is over is never seen."""
-    first = lambda s: call("mul", call("add", call("floordiv", s, lit(10)), lit(1)), lit(10))  # noqa: E731
+    first = lambda s: call("mul", call("add", call("floordiv", s, lit(10)), lit(1)), lit(10))
     from ebbflow.columns.expression import Column
 
     runtime = one_input(lambda s, x: s.delay(s.distinct(x), first(Column("time", LONG))))

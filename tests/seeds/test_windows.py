@@ -65,7 +65,7 @@ def right_strong(graph):
 
 
 KNOWN = {
-    "distances": (lambda s, edges, roots: distances(s, edges, roots), lambda g: {row: 1 for row in right_distances(g)}),
+    "distances": (lambda s, edges, roots: distances(s, edges, roots), lambda g: dict.fromkeys(right_distances(g), 1)),
     "reach": (lambda s, edges, roots: reach(s, edges, roots), right_reach),
     "components": (lambda s, edges, roots: components(s, edges), right_components),
     "strong": (lambda s, edges, roots: strong(s, edges), right_strong),
