@@ -248,7 +248,7 @@ def out_of_the_loop(site: Site) -> n.Node | None:
     A join takes the arrangements of its sides along.  An inspection stays, since it shows times.
     """
     match site.node:
-        case n.Linear(source, n.Map() | n.Filter() | n.Apply() | n.Negate() | n.Delay()) | n.Reduce(source):
+        case n.Linear(source, n.Map() | n.Filter() | n.Apply() | n.Negate()) | n.Reduce(source):
             entered = _entered(site.graph, [source])
         case n.Concat(sources):
             entered = _entered(site.graph, sources)

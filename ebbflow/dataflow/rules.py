@@ -238,10 +238,16 @@ def variables_are_bound(graph: Graph) -> Breaches:
 
 @rule("Time never goes backwards")
 def time_goes_on(graph: Graph) -> Breaches:
-    """A delay gives one time for each input coordinate and moves none back.  What cannot be seen in the plan is checked
-    for every row, and refused there."""
+    """A delay stands outside loops, gives one time for each input coordinate and moves none back.  What cannot be seen
+    in the plan is checked for every row, and refused there."""
     for number, node in _linear(graph, n.Delay):
         times = node.action.times  # type: ignore[union-attr]
+        if graph.scopes[number]:
+            yield PlanError(
+                f"A delay moves the times of inputs, and stands {loop_called(graph, graph.scopes[number])}.",
+                at=graph.places[number],
+                hint="Delay it before the loop, or delay the loop's result.",
+            )
         if len(times) != len(graph.coordinates):
             yield PlanError(
                 f"A delay gives {_count(len(times), 'coordinate')}; times here have"

@@ -9,6 +9,7 @@ Rule: no element of a frontier precedes another, and equal frontiers are equal t
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -119,10 +120,11 @@ class Counted:
     zero hold the frontier back.
     """
 
-    __slots__ = ("_counts", "_times")
+    __slots__ = ("_counts", "_queue", "_times")
 
     def __init__(self, times: Iterable[Time] = ()):
         self._counts: dict[Time, int] = {}
+        self._queue: list[Time] = []  # times of one coordinate, earliest first; some are no longer counted
         self._times: tuple[Time, ...] = ()
         self.update((time, 1) for time in times)
 
@@ -146,21 +148,34 @@ class Counted:
 
     def update(self, changes: Iterable[tuple[Time, int]]) -> list[tuple[Time, int]]:
         """Count all the changes, then say how the frontier moved: (time, -1) left it, (time, +1) came in."""
-        rebuild = False
         counts, times = self._counts, self._times
+        touched: dict[Time, bool] = {}  # whether it was there before
         for time, change in changes:
             was = counts.get(time, 0)
-            now = was + change
-            if now:
-                counts[time] = now
+            touched.setdefault(time, was > 0)
+            if was + change:
+                counts[time] = was + change
             else:
                 counts.pop(time, None)
-            if was <= 0 < now:
-                rebuild = rebuild or not any(before(t, time) for t in times)
-            elif now <= 0 < was:
-                rebuild = rebuild or time in times
-        if not rebuild:
+        came = [time for time, was_there in touched.items() if not was_there and counts.get(time, 0) > 0]
+        if came and len(came[0]) == 1:
+            for time in came:
+                heapq.heappush(self._queue, time)
+        left = [time for time in times if time in touched and counts.get(time, 0) <= 0]
+        if left:
+            kept = [time for time in times if time not in left]
+            self._times = antichain([*kept, *came, *self._uncovered(left)])
+        elif any(not self.reaches(time) for time in came):
+            self._times = antichain([*times, *came])
+        else:
             return []
-        self._times = antichain(time for time, count in counts.items() if count > 0)
-        left = [(time, -1) for time in times if time not in self._times]
-        return left + [(time, +1) for time in self._times if time not in times]
+        moves = [(time, -1) for time in times if time not in self._times]
+        return moves + [(time, +1) for time in self._times if time not in times]
+
+    def _uncovered(self, left: list[Time]) -> list[Time]:
+        """The times that only these elements of the frontier, no longer counted, may have preceded."""
+        if len(left[0]) > 1:
+            return [t for t, count in self._counts.items() if count > 0 and any(before(gone, t) for gone in left)]
+        while self._queue and self._counts.get(self._queue[0], 0) <= 0:
+            heapq.heappop(self._queue)
+        return self._queue[:1]

@@ -224,6 +224,14 @@ def a_delay_by_a_fraction():
     return delayed(Call("div", (NOW, Literal(2, LONG)), DOUBLE))
 
 
+@breaks("Time never goes backwards", "before the loop")
+def a_delay_inside_a_loop():
+    d = drafted(PAIR)
+    d.loop()
+    d.put(n.Linear(d.put(n.Linear(0, n.Enter(0)), scope=(0,)), n.Delay((NOW,))), scope=(0,))
+    return d
+
+
 @breaks("Columns of one collection have different names", "Rename one")
 def two_columns_of_one_name():
     d = drafted(PAIR)

@@ -60,7 +60,13 @@ def test_the_empty_frontier_is_closed_and_the_least_reaches_all():
     assert Frontier().array(3).shape == (0, 3)
 
 
-@given(st.lists(st.lists(st.tuples(TIME, st.integers(-2, 2)), max_size=5), max_size=12))
+CHANGES = st.one_of(
+    st.lists(st.lists(st.tuples(kind, st.integers(-2, 2)), max_size=5), max_size=12)
+    for kind in (st.tuples(st.integers(0, 6)), TIME)
+)
+
+
+@given(CHANGES)
 def test_a_counted_frontier_is_that_of_the_times_counted_above_zero(rounds):
     kept, counts, shadow = Counted(), {}, set()
     for changes in rounds:
@@ -79,3 +85,11 @@ def test_a_time_that_moves_at_once_moves_the_frontier_once():
     assert kept.update([((0, 0), -1), ((1, 0), 1)]) == [((0, 0), -1), ((1, 0), 1)]
     assert kept.update([((1, 0), 1), ((1, 0), -1), ((4, 4), 1)]) == []
     assert kept.count((4, 4)) == 1
+
+
+def test_ten_thousand_times_leave_one_by_one_in_no_time():
+    kept = Counted((time,) for time in range(10_000))
+    for time in range(10_000):
+        assert kept.frontier.times == ((time,),)
+        kept.update([((time,), -1)])
+    assert kept.is_empty and kept.frontier.is_empty
