@@ -71,9 +71,8 @@ class Collection:
         """
         columns: list[tuple[str, Expr]] = []
         for given in _flat(names):
-            columns += (
-                every_column(self.schema) if given == "*" and isinstance(given, str) else [self._kept(given, "select")]
-            )
+            every = isinstance(given, str) and given == "*"
+            columns += every_column(self.schema) if every else [self._kept(given, "select")]
         columns += [(name, computed(self._graph, self._node, given, "select")[1]) for name, given in exprs.items()]
         if not columns:
             raise NotAnExpression("select keeps no column.", hint=f"Name some of: {', '.join(self.columns)}.")
@@ -90,10 +89,11 @@ class Collection:
         [(1, 5, True, 1)]
         """
         columns = dict(every_column(self.schema))
-        for given in _flat(named):
-            added = given.items() if isinstance(given, Mapping) else [self._kept(given, "with_columns")]
-            exprs = {**dict(added), **exprs}
-        columns |= {name: x if isinstance(x, Read) else self._expr(x, "with_columns") for name, x in exprs.items()}
+        for given in [*_flat(named), exprs]:
+            if isinstance(given, Mapping):
+                columns |= {name: self._expr(value, "with_columns") for name, value in given.items()}
+            else:
+                columns |= [self._kept(given, "with_columns")]
         return self._at(projected(self._graph, self._node, columns.items()))
 
     def drop(self, *names: object) -> Collection:

@@ -206,11 +206,7 @@ class _Aggregation:
             aggregates.append(n.Aggregate(tree.op, column, name))
             types.append(Field(name, result_type(tree.op, kind)))
         key_fields = [Field(name, expr.type) for name, expr in self.keys]
-        schema = (
-            checked([*key_fields, *types])
-            if not any(name.startswith("_") for name, _ in asked)
-            else Schema((*key_fields, *types))
-        )
+        schema = checked([*key_fields, *types])
         columns = [*self.keys, *((name, expr) for expr, name in self.read.items())]
         node = project(self.graph, self.node, columns) if columns else self.node
         names = tuple(name for name, _ in self.keys)

@@ -1,0 +1,107 @@
+"""The table of other tools' words, line by line."""
+
+import pytest
+
+import ebbflow as ebb
+from ebbflow import col
+from ebbflow.errors import UnknownMethod
+from ebbflow.frontend import aliases
+from ebbflow.frontend.collection import Collection
+from ebbflow.frontend.column import Column
+from ebbflow.frontend.grouping import Grouped
+from ebbflow.frontend.joining import HOW
+
+PROMISED = (
+    ["where", "groupBy", "withColumn", "withColumns", "withColumnRenamed", "unionByName", "unionAll", "crossJoin", "orderBy", "printSchema"]
+)
+
+
+def edges():
+    return ebb.Dataflow().input("edges", "src long, dst long")
+
+
+ARGUMENTS = {
+    "where": (lambda e: (e.src > 1,), lambda e: e.filter(e.src > 1)),
+    "groupBy": (lambda e: ("src",), lambda e: e.group_by("src")),
+    "groupby": (lambda e: ("src",), lambda e: e.group_by("src")),
+    "withColumn": (lambda e: ("x", e.src + 1), lambda e: e.with_columns(x=e.src + 1)),
+    "withColumns": (lambda e: ({"x": e.src, "y": e.dst},), lambda e: e.with_columns(x=e.src, y=e.dst)),
+    "withColumnRenamed": (lambda e: ("src", "from"), lambda e: e.rename({"src": "from"})),
+    "unionByName": (lambda e: (e,), lambda e: e.union(e)),
+    "unionAll": (lambda e: (e,), lambda e: e.union(e)),
+    "crossJoin": (lambda e: (e, "2"), lambda e: e.join(e, how="cross", suffix="2")),
+    "orderBy": (lambda e: ("src",), lambda e: e.order_by("src")),
+    "printSchema": (lambda e: (), lambda e: e.print_schema()),
+}
+
+
+def made(found):
+    """What can be compared of a result: the node, or what a half-finished sentence holds."""
+    return found._node if isinstance(found, Collection) else repr(found)
+
+
+@pytest.mark.parametrize("word", aliases.COLLECTION)
+def test_a_second_spelling_of_a_collection_does_what_ours_does(word):
+    e = edges()
+    given, ours = ARGUMENTS[word]
+    assert made(getattr(e, word)(*given(e))) == made(ours(e))
+
+
+def test_the_spellings_that_are_promised_are_there():
+    assert set(PROMISED) <= set(aliases.COLLECTION)
+    assert "toPandas" in aliases.TABLE
+
+
+@pytest.mark.parametrize("word", aliases.COLUMN)
+def test_a_second_spelling_of_a_column_gives_a_column(word):
+    arguments = {
+        "isin": ([1, 2],),
+        "astype": ("double",),
+        "name": ("n",),
+        "eqNullSafe": (1,),
+        "substr": (1, 2),
+        "startswith": ("a",),
+        "endswith": ("a",),
+        "contains": ("a",),
+    }
+    assert isinstance(getattr(col("x"), word)(*arguments.get(word, ())), Column)
+
+
+@pytest.mark.parametrize(
+    "table, kind", [(aliases.COLLECTION, Collection), (aliases.COLUMN, Column), (aliases.GROUPED, Grouped)]
+)
+def test_every_line_of_the_tables_is_a_method(table, kind):
+    for word, ours in table.items():
+        assert callable(getattr(kind, word))
+        if isinstance(ours, str):
+            assert getattr(kind, word) is getattr(kind, ours)
+
+
+@pytest.mark.parametrize("word", aliases.FOREIGN)
+def test_a_foreign_word_is_answered_with_ours(word):
+    with pytest.raises(UnknownMethod) as refusal:
+        getattr(edges(), word)
+    assert str(refusal.value).startswith(f'edges has no "{word}".')
+    assert aliases.FOREIGN[word] in refusal.value.hint
+    assert isinstance(refusal.value, AttributeError)
+
+
+@pytest.mark.parametrize("word", ["merge", "assign", "mutate", "query", "map_partitions", "collect", "lazy", "cache", "repartition"])
+def test_the_words_that_are_promised_are_answered(word):
+    assert word in aliases.FOREIGN
+
+
+@pytest.mark.parametrize("word", aliases.FOREIGN_COLUMN)
+def test_a_foreign_word_of_a_column_is_answered_with_ours(word):
+    with pytest.raises(UnknownMethod) as refusal:
+        getattr(col("x"), word)
+    assert aliases.FOREIGN_COLUMN[word] in refusal.value.hint
+
+
+def test_no_foreign_word_is_one_of_ours():
+    assert not [word for word in aliases.FOREIGN if hasattr(Collection, word)]
+    assert not [word for word in aliases.FOREIGN_COLUMN if hasattr(Column, word)]
+
+
+def test_every_how_leads_to_one_of_ours():
+    assert set(HOW.values()) == {"inner", "left", "right", "full", "semi", "anti", "cross"}
