@@ -3,8 +3,8 @@
 A kernel takes words, and arrays of words; nothing else crosses its border, so its signature follows from the names of
 its parameters.  Compiled code is kept in a directory of our own, each file with a digest of its content.
 
-Rule: a kept file is used only if the source of the kernel's module, of all that this module imports from us, the
-compiler, the processor and the digest are the same; otherwise it is thrown away and compiled again.
+Rule: kept code is used only if the kernel's own code, every constant it reads, every kernel it calls, the compiler, the
+processor and the file's digest are the same; otherwise it is compiled again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -86,7 +87,8 @@ def _compiled(f: F, **options: Any) -> F:
         return f
     assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
     signature = tuple(ARGUMENTS.get(name, types.int64) for name in inspect.signature(f).parameters)
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(f)
+    options |= {"nogil": True, "error_model": "numpy"}
+    dispatcher: Any = numba.njit(**options)(f)
     kept = dispatcher._cache = _Kept(f, repr((signature, sorted(options.items()))))
     with _Progress.shown(compiles=not kept.is_there()):
         dispatcher.compile(signature)
@@ -121,7 +123,13 @@ def _key() -> str:
 
     config = numba.config
     settings = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT]
-    facts = [numba.__version__, sys.version, cpu_target.target_context.codegen().magic_tuple(), settings]
+    facts = [
+        numba.__version__,
+        np.__version__,
+        sys.version,
+        cpu_target.target_context.codegen().magic_tuple(),
+        settings,
+    ]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
@@ -137,9 +145,55 @@ def _private(path: Path) -> bool:
 
 # ---- what a kernel's code depends on
 
-_FROM = re.compile(r"^\s*from (ebbflow[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
-_IMPORT = re.compile(r"^\s*import (ebbflow[\w.]*)", re.M)
-_DECORATED = re.compile(r"^@(?:kernel|inline)$", re.M)
+
+def _fingerprint(f: Callable[..., Any]) -> str:
+    """A hash of all that is compiled into a kernel: its code, and what the names in it stand for at this moment."""
+    assert isinstance(f, FunctionType)
+    known = _FINGERPRINTS.get(f)
+    if known is None:
+        _FINGERPRINTS[f] = "itself"  # as a function that calls itself sees it
+        known = hashlib.sha256(repr(list(_essence(f.__code__, f))).encode()).hexdigest()
+        _FINGERPRINTS[f] = known
+    return known
+
+
+_FINGERPRINTS: dict[FunctionType, str] = {}
+
+
+def _essence(code: CodeType, f: FunctionType) -> Iterator[object]:
+    documented = f.__doc__ is not None and code.co_consts[:1] == (f.__doc__,)
+    constants = code.co_consts[1:] if documented else code.co_consts
+    yield code.co_code, code.co_names, code.co_varnames, code.co_flags, code.co_exceptiontable
+    for constant in constants:
+        if isinstance(constant, CodeType):
+            yield from _essence(constant, f)
+        else:
+            yield repr(constant)
+    for name in code.co_names:
+        if name in f.__globals__:
+            yield name, _essence_of(f.__globals__[name], f)
+
+
+_PLAIN = int | float | str | bytes | None
+_OTHERS = ("numpy", "math", "numba", "builtins")  # their versions are part of the directory's name
+
+
+def _essence_of(value: Any, f: FunctionType) -> str:
+    if isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value)):
+        return repr(value)
+    if hasattr(value, "py_func"):
+        return f"{_fingerprint(value.py_func)} {value.targetoptions}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, ModuleType | type):
+        home = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        if home.partition(".")[0] in _OTHERS:
+            return repr(value)
+    if isinstance(value, ModuleType):
+        inside = [(name, part) for name, part in vars(value).items() if isinstance(part, _PLAIN | tuple)]
+        kernels = [(name, _essence_of(part, f)) for name, part in vars(value).items() if hasattr(part, "py_func")]
+        return repr((inside, kernels))
+    return _source(Path(inspect.getfile(f)))  # something else: any edit of the file counts
 
 
 @cache
@@ -150,34 +204,7 @@ def _source(path: Path) -> str:
         return ""
 
 
-def _file_of(module: str) -> Path | None:
-    stem = PACKAGE.parent.joinpath(*module.split("."))
-    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
-
-
-def _imported(path: Path) -> Iterator[Path]:
-    source = _source(path)
-    named = [f"{module}.{name}" for module, names in _FROM.findall(source) for name in re.findall(r"\w+", names)]
-    for module in [module for module, _ in _FROM.findall(source)] + named + _IMPORT.findall(source):
-        there = _file_of(module)
-        if there is not None:
-            yield there
-
-
-@cache
-def _fingerprint(path: Path) -> str:
-    """A hash of a module's source and of all it imports from us, directly or not: constants are compiled in."""
-    seen, todo = {path}, [path]
-    while todo:
-        for there in _imported(todo.pop()):
-            if there not in seen:
-                seen.add(there)
-                todo.append(there)
-    sources = sorted(hashlib.sha256(_source(there).encode()).hexdigest() for there in seen)
-    return hashlib.sha256("".join(sources).encode()).hexdigest()[:24]
+_DECORATED = re.compile(r"^@(?:kernel|inline)$", re.M)
 
 
 def _modules_with_kernels() -> list[str]:
@@ -200,12 +227,10 @@ class _Kept:
     """
 
     def __init__(self, f: Callable[..., Any], signature: str):
-        source = Path(inspect.getfile(f))
         self.name = re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}")
         self.path: Path | None = None
-        if source.is_file() and _private(directory()):
-            parts = [_fingerprint(source), signature, f.__code__.co_code.hex(), str(f.__code__.co_firstlineno)]
-            code = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+        if _private(directory()):
+            code = hashlib.sha256(f"{_fingerprint(f)} {signature}".encode()).hexdigest()[:24]
             self.path = directory() / f"{self.name}-{code}.kernel"
 
     cache_path = property(lambda self: str(directory()))

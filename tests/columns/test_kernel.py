@@ -85,13 +85,20 @@ def test_kernels_are_loaded_in_the_next_process_from_a_private_directory(run):
     assert os.stat(first[2]).st_mode & 0o077 == 0
 
 
-def test_an_edit_of_the_source_compiles_again(run):
-    run()
-    assert run(PROGRAM.replace("a + a", "a + a + 0"))[:2] == ["0", "0"]
+def test_what_is_compiled_in_decides_and_nothing_else(run):
+    """An edited constant, or callee, compiles its callers again; a comment, a docstring or a moved line does not."""
+    constant = PROGRAM.replace("@k.inline", "EXTRA = 0\n@k.inline", 1).replace("a + a", "a + a + EXTRA")
+    assert run(constant)[:2] == ["0", "0"]
+    told = constant.replace("    return s", "    # a comment\n    return s").replace("EXTRA = 0", "\n\nEXTRA = 0")
+    assert run(told)[:2] == ["1", "1"]
+    assert run(constant.replace("EXTRA = 0", "EXTRA = 0 * 7 + 1 - 1"))[:2] == ["1", "1"]
+    other = constant.replace("EXTRA = 0", "EXTRA = 10").replace("== 90", "== 190")
+    assert run(other)[:2] == ["0", "0"]
+    assert run(other.replace("s = 0", "s = 5").replace("== 190", "== 195"))[:2] == ["0", "1"]
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: b"x" * 99, lambda data: data[:40]]
+    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: bytes(99)], ids=["empty", "cut", "garbage"]
 )
 def test_damaged_files_are_compiled_again_without_a_word(run, damage):
     kept = Path(run()[2])
@@ -121,3 +128,51 @@ def test_a_directory_others_can_write_is_not_used(run):
 
 def test_without_the_compiler_kernels_are_plain_functions(run):
     assert run(NUMBA_DISABLE_JIT="1") == ["interpreted"]
+
+
+def test_a_terminal_is_shown_how_far_compiling_is(tmp_path):
+    import pty
+
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    root = str(Path(__file__).resolve().parents[2])
+    env = {
+        **os.environ,
+        "PYTHONPATH": root,
+        "EBBFLOW_CACHE_DIR": str(tmp_path / "kept"),
+        "TERM": "xterm",
+        "COLUMNS": "80",
+    }
+    shown = []
+    for _ in range(2):
+        ours, theirs = pty.openpty()
+        done = subprocess.run(
+            [sys.executable, str(program)], env=env, stdout=subprocess.DEVNULL, stderr=theirs, timeout=300
+        )
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                more = os.read(ours, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        os.close(ours)
+        assert done.returncode == 0, text
+        shown.append(text.decode())
+    assert "compiling kernels, once: 2 of" in shown[0]
+    assert shown[1] == ""
+
+
+def test_all_kernels_are_found_and_counted():
+    """In a process of its own, interpreted: what is counted is decorators, not machine code."""
+    program = """
+from ebbflow.columns import kernel as k
+assert {"ebbflow.columns.pool", "ebbflow.columns.weights"} <= set(k._modules_with_kernels())
+assert k._total() > 20
+"""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
