@@ -18,11 +18,11 @@ from collections import Counter
 
 from tests.meaning.cases import failure, make_case, shown, shrunk
 
-TURNS = ("local-1", "local-1", "local-2", "local-3")
+TURNS = ("local-1", "local-2", "local-1", "local-3", "local-1-sliced", "local-2-sliced")
 
 
 def runtime_for(number: int, asked: str | None) -> str:
-    return asked or TURNS[number % len(TURNS)]
+    return asked or TURNS[number % len(TURNS)]  # cases are random, so turns are fair
 
 
 def run(
@@ -76,11 +76,11 @@ def explain(seed: int, number: int, runtime: str, shrink: bool = True) -> str:
     )
 
 
-def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None, patience: float) -> int:
+def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None, patience: float, shrink: bool) -> int:
     """Judge the cases in a process of their own, so that a crash or a hang is told by its case's number."""
     context = multiprocessing.get_context("fork")
     current, outcome = context.Value("q", -1), context.Queue()
-    child = context.Process(target=_work, args=(cases, seed, runtime, minutes, patience, current, outcome))
+    child = context.Process(target=_work, args=(cases, seed, runtime, minutes, patience, shrink, current, outcome))
     child.start()
     child.join()
     if child.exitcode == 0:
@@ -95,7 +95,7 @@ def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None,
     return 1
 
 
-def _work(cases, seed, runtime, minutes, patience, current, outcome) -> None:
+def _work(cases, seed, runtime, minutes, patience, shrink, current, outcome) -> None:
     started = time.monotonic()
 
     def note(number: int) -> None:
@@ -110,7 +110,7 @@ def _work(cases, seed, runtime, minutes, patience, current, outcome) -> None:
         faulthandler.cancel_dump_traceback_later()
         number = error.case
         traceback.print_exc(limit=-6)
-        outcome.put((1, explain(seed, number, runtime_for(number, runtime))))
+        outcome.put((1, explain(seed, number, runtime_for(number, runtime), shrink)))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -119,24 +119,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument(
-        "--runtime", default=None, help="local-1, local-2, local-3, oracle; all of the local ones unless given"
+        "--runtime", default=None, help="a name of tests.meaning.runtimes; the local ones in turn unless given"
     )
     parser.add_argument(
         "--replay", type=int, default=None, metavar="CASE", help="judge one case, and make it smaller if it fails"
     )
     parser.add_argument("--show", type=int, default=None, metavar="CASE", help="print one case as it is")
     parser.add_argument("--minutes", type=float, default=None, help="stop after so long")
+    parser.add_argument("--no-shrink", action="store_true", help="print a failing case as it is")
     parser.add_argument("--patience", type=float, default=120, help="seconds after which one case counts as hanging")
     asked = parser.parse_args(arguments)
     if asked.show is not None:
         print(shown(make_case(asked.seed, asked.show)[0], runtime_for(asked.show, asked.runtime)))
         return 0
     if asked.replay is not None:
-        text = explain(asked.seed, asked.replay, runtime_for(asked.replay, asked.runtime))
+        text = explain(asked.seed, asked.replay, runtime_for(asked.replay, asked.runtime), not asked.no_shrink)
         print(text)
         return 0 if "passes" in text.splitlines()[0] else 1
     cases = range(asked.first, asked.first + asked.cases)
-    return guarded(cases, asked.seed, asked.runtime, asked.minutes, asked.patience)
+    return guarded(cases, asked.seed, asked.runtime, asked.minutes, asked.patience, not asked.no_shrink)
 
 
 if __name__ == "__main__":

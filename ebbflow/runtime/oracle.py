@@ -624,8 +624,10 @@ class OracleRuntime:
                 for change in Histories(self.meaning, past).changes(number)
                 if complete(change[1], after) and not complete(change[1], before)
             ]
-        self.history, self.frontiers = grown, moved  # nothing was refused: it stands
-        self.buffer = {name: [] for name in self.inputs}
+        self.frontiers = moved  # nothing was refused: it stands
+        for name, rows in grown.items():
+            self.history[name] = [change for change in rows if complete(change[1], moved[name])]
+            self.buffer[name] = [change for change in rows if not complete(change[1], moved[name])]
         for name, changes in found.items():
             self.ready[name] += changes
 

@@ -32,8 +32,11 @@ def joined(one: tuple[Time, ...], other: tuple[Time, ...]) -> tuple[Time, ...]:
     return lower_envelope([[tuple(map(max, s, t)) for s in one for t in other]])
 
 
-def random_times(random: Random, width: int) -> list[Time]:
+def random_times(random: Random, width: int, many: bool) -> list[Time]:
     """A few times to choose from: often a chain or a grid, now and then far apart."""
+    if many:
+        sides = {1: 60, 2: 6, 3: 3}
+        return [tuple(random.randint(0, sides[width]) for _ in range(width)) for _ in range({1: 50, 2: 12, 3: 7}[width])]
     side = {1: random.randint(1, 7), 2: random.randint(1, 4), 3: random.randint(1, 2)}[width]
     stride = random.choice([1, 1, 1, 1, 3, 10**6])
     count = random.randint(1, {1: 8, 2: 8, 3: 6}[width])
@@ -44,11 +47,11 @@ def random_row(random: Random, domain: list, columns: int, nullable: bool) -> Ro
     return tuple(None if nullable and random.random() < 0.15 else random.choice(domain) for _ in range(columns))
 
 
-def random_changes(random: Random, name: str, rows: list[Row], times: list[Time]) -> list[Change]:
+def random_changes(random: Random, name: str, rows: list[Row], times: list[Time], many: bool) -> list[Change]:
     """Changes of one input: insertions and what is taken back of them, in some style."""
     style = random.choice(["coming and going", "coming and going", "growing", "flicker", "wild"])
     changes: list[Change] = []
-    for _ in range(random.choice([0, 3, 4, 6, 8, 10, 14])):
+    for _ in range(random.choice([20, 40, 80] if many else [0, 3, 4, 6, 8, 10, 14])):
         row, time = random.choice(rows), random.choice(times)
         if style == "growing":
             changes.append((name, row, time, 1))
@@ -108,12 +111,17 @@ def dealt(
 
 def random_history(random: Random, inputs: dict[str, int], domain: list, nullable: bool, width: int) -> list[Step]:
     """inputs: each name with its number of columns."""
-    times = random_times(random, width)
-    rows = {
-        name: [random_row(random, domain, c, nullable) for _ in range(random.randint(1, 8))]
-        for name, c in inputs.items()
-    }
-    changes = [change for name in inputs for change in random_changes(random, name, rows[name], times)]
+    many = random.random() < 0.05  # long histories of few keys, and keys with many values
+    times = random_times(random, width, many)
+    if many and all(isinstance(value, int) and not isinstance(value, bool) for value in domain):
+        domain = [*domain, *range(4, 30)]
+    rows = {}
+    for name, columns in inputs.items():
+        count = random.randint(3, 40) if many else random.randint(1, 8)
+        rows[name] = [random_row(random, domain, columns, nullable) for _ in range(count)]
+        if many:
+            rows[name] = [(random.choice(domain[:2]), *row[1:]) for row in rows[name]]
+    changes = [change for name in inputs for change in random_changes(random, name, rows[name], times, many)]
     moves = random_frontiers(random, list(inputs), times, random.choice([1, 2, 2, 3, 4, 6]))
     steps = dealt(random, changes, moves, random.choice([0.0, 0.3, 1.0]))
     if random.random() < 0.2:

@@ -360,7 +360,7 @@ class Author:
     def __init__(self, random: Random):
         self.random = random
         roll = random.random()
-        self.width = 1 if roll < 0.68 else 2 if roll < 0.92 else 3
+        self.width = 1 if roll < 0.54 else 2 if roll < 0.86 else 3
         self.s = Sketch(*("time", "valid", "known")[: self.width])
         kinds = [LONG, STRING, DOUBLE, BOOLEAN, DATE, DECIMAL]
         self.type = random.choices(kinds, [80, 7, 6, 3, 2, 2])[0]

@@ -19,8 +19,8 @@ from tests.meaning.histories import Change, Step
 Changes = dict[tuple[tuple[int, ...], Time], int]  # (record, time) -> diff
 
 
-def local(graph: Graph, pool: Pool, workers: int):
-    return import_module("ebbflow.runtime.local").LocalRuntime(graph, workers=workers, pool=pool)
+def local(graph: Graph, pool: Pool, workers: int, **options):
+    return import_module("ebbflow.runtime.local").LocalRuntime(graph, workers=workers, pool=pool, **options)
 
 
 def oracle(graph: Graph, pool: Pool):
@@ -32,8 +32,10 @@ RUNTIMES: dict[str, Callable] = {
     "local-1": partial(local, workers=1),
     "local-2": partial(local, workers=2),
     "local-3": partial(local, workers=3),
+    "local-1-sliced": partial(local, workers=1, slice_times=2),  # every step is cut again inside
+    "local-2-sliced": partial(local, workers=2, slice_times=3),
 }
-ASKED = [name for name in RUNTIMES if name != "oracle"]  # the judge is heard in tests of its own
+ASKED = ["local-1", "local-2", "local-3"]  # by every claim; the others are asked in bulk
 
 
 class Disagreement(AssertionError):
