@@ -10,7 +10,16 @@ import sys
 
 import pytest
 
+from tests import bulk
 from tests.house.layers import ROOT
+
+CASES, SEED = 60, 11
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("runtime", ["local-1", "local-2"])
+def test_random_cases_are_right_with_the_compiler_and_without(runtime):
+    assert bulk.run(range(CASES), SEED, runtime)["cases"] == CASES
 
 
 @pytest.mark.slow
