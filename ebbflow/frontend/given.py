@@ -170,9 +170,14 @@ class Given:
             edits = [Edits(block.lanes, block.times[:, 0], block.diffs) for block in self._blocks]
             outcome = self._keyed.resolve(edits, frontier[0][0] if frontier else None)
             return [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)], [], outcome
+        if not frontier:
+            return self._waiting + self._blocks, [], None
         now, later = [], []
         for block in self._waiting + self._blocks:
-            waits = lattice.reached(block.times, np.array(frontier, np.int64)) if frontier else np.zeros(1, np.bool_)
+            if len(self.coordinates) == 1:
+                waits = block.times[:, 0] >= frontier[0][0]
+            else:
+                waits = lattice.reached(block.times, np.array(frontier, np.int64))
             if not waits.any():
                 now.append(block)
             elif waits.all():
@@ -349,9 +354,10 @@ class Given:
         if verb == "delete" and len(self.key) == 1 and not any(isinstance(row, (tuple, list)) for row in rows):
             return {self.schema.names[self.key[0]]: rows}, len(rows)
         width = len(first) if isinstance(first, (tuple, list, np.ndarray)) else -1
-        for i, row in enumerate(rows):
-            if not isinstance(row, (tuple, list, np.ndarray)) or len(row) != width:
-                self._refuse_row(verb, i, row)
+        if not set(map(type, rows)) <= {tuple, list} or set(map(len, rows)) != {width}:
+            for i, row in enumerate(rows):
+                if not isinstance(row, (tuple, list, np.ndarray)) or len(row) != width:
+                    self._refuse_row(verb, i, row)
         return self._by_position(verb, list(zip(*rows))), len(rows)
 
     def _by_position(self, verb: str, columns: list[Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.columns.schema import Schema
-from ebbflow.frontend.table import Table, sorted_order
+from ebbflow.frontend.table import Table, in_order, sorted_order
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -49,7 +49,9 @@ class Shown:
             self.unread.append(changes)
         self._log.append(changes)
         self._in_log += len(changes.diffs)
-        if self._in_log > LOG + 2 * self._summed:
+        if len(self._log) == 1:
+            self._summed = self._in_log
+        elif self._in_log > LOG + 2 * self._summed:
             self._sum_up()
 
     def _sum_up(self) -> None:
@@ -70,8 +72,10 @@ class Shown:
         if not self._log:
             return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
         (whole,) = self._log
-        seen = lattice.precedes(whole.times, np.array(time, np.int64))
-        return consolidated(whole.lanes[:, seen], whole.diffs[seen])
+        if (whole.times == whole.times[:1]).all() and before(tuple(whole.times[0].tolist()), time):
+            return whole.lanes, whole.diffs  # all at one time: each row stands there once
+        seen = np.flatnonzero(lattice.precedes(whole.times, np.array(time, np.int64)))
+        return consolidated(in_order(whole.lanes, seen), whole.diffs[seen])
 
 
 def joined(parts: Sequence[Changes]) -> Changes:
@@ -89,11 +93,11 @@ def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:
     if len(diffs) == 0:
         return lanes, diffs
     order = sorted_order(list(lanes))
-    lanes, diffs = lanes[:, order], diffs[order]
+    lanes, diffs = in_order(lanes, order), diffs[order]
     starts = np.flatnonzero(np.append(True, (lanes[:, 1:] != lanes[:, :-1]).any(axis=0)))
     sums = np.add.reduceat(diffs, starts)
     kept = sums != 0
-    return lanes[:, starts[kept]], sums[kept]
+    return (lanes, sums) if len(sums) == len(diffs) and kept.all() else (in_order(lanes, starts[kept]), sums[kept])
 
 
 def corners(frontier: Antichain, coordinates: int) -> list[Time]:

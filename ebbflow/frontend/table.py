@@ -32,38 +32,51 @@ SHOWN_ROWS = 20
 SHOWN_CHARACTERS = 60
 NAN = object()  # equals itself, as every NaN does here
 FEW = 64  # rows below which setting up a clever sort costs more than sorting
+MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
 def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
-    """The permutation that sorts rows by these columns, the most significant first.
+    """The permutation that sorts rows by these columns, the most significant first; equal rows stay in their order.
 
-    Columns are packed into one word as far as their ranges allow, with the row's number in its low bits, so that
-    most tables cost a single sort of plain numbers; a column too wide for that is replaced by its ranks.
+    Columns are packed into one word as far as their ranges allow, with the row's number in its low bits if there is
+    room, so that most tables cost a single sort of plain numbers; columns too wide for that are replaced by ranks.
     """
     n = len(keys[0]) if keys else 0
-    if n <= FEW:
+    if n <= FEW or n > MANY:
         return np.lexsort(keys[::-1]) if n > 1 else np.arange(n)
     number_bits = (n - 1).bit_length()
-    room = 63 - number_bits
-    packed, width = None, 0
+    parts = []
     for key in keys:
         low, high = int(key.min()), int(key.max())
         bits = (high - low).bit_length()
-        if not bits:
-            continue
-        if width + bits > room and packed is not None:
-            packed, width = _ranks(packed), number_bits
-        if width + bits > room:
-            key, low, bits = _ranks(key), 0, number_bits
-            if width + bits > room:  # more than a billion rows
-                return np.lexsort(keys[::-1])
-        packed = key - low if packed is None else (packed << bits) | (key - low)
-        width += bits
-    if packed is None:
-        return np.arange(n)
-    numbered = (packed << number_bits) | np.arange(n)
-    numbered.sort()
-    return numbered & ((1 << number_bits) - 1)
+        if bits > 63 - number_bits:
+            parts.append((_ranks(key), number_bits))
+        elif bits:
+            parts.append((key - low, bits))
+    while sum(bits for _, bits in parts) > 63:  # ranks fit one word with whatever comes next, so this ends
+        few = next(i for i in range(len(parts)) if sum(bits for _, bits in parts[: i + 1]) > 63)
+        parts[:few] = [(_ranks(_packed(parts[:few])), number_bits)]
+    packed = _packed(parts) if parts else np.zeros(n, np.int64)
+    if sum(bits for _, bits in parts) <= 63 - number_bits:
+        return _by_number(packed, np.arange(n), number_bits)
+    order = np.argsort(packed)
+    ordered = packed[order]
+    steps = ordered[1:] != ordered[:-1]
+    return order if steps.all() else _by_number(np.concatenate([[0], np.cumsum(steps)]), order, number_bits)
+
+
+def _packed(parts: Sequence[tuple[Lanes, int]]) -> Lanes:
+    words = parts[0][0]
+    for key, bits in parts[1:]:
+        words = (words << bits) | key
+    return words
+
+
+def _by_number(ranks: Lanes, numbers: Lanes, number_bits: int) -> Lanes:
+    """The numbers, sorted by rank and then by number."""
+    words = (ranks << number_bits) | numbers
+    words.sort()
+    return words & ((1 << number_bits) - 1)
 
 
 def _ranks(key: Lanes) -> Lanes:
@@ -73,6 +86,14 @@ def _ranks(key: Lanes) -> Lanes:
     ranks = np.empty(len(key), np.int64)
     ranks[order] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
     return ranks
+
+
+def in_order(lanes: Lanes, order: NDArray[np.int64]) -> Lanes:
+    """Rows chosen by their numbers; lane by lane, which is several times faster than numpy's way with both."""
+    chosen = np.empty((len(lanes), len(order)), np.int64)
+    for lane, out in zip(lanes, chosen, strict=True):
+        np.take(lane, order, out=out, mode="clip")
+    return chosen
 
 
 def sort_keys(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[Lanes]:
@@ -185,7 +206,7 @@ class Table:
         if self._times is not None:
             keys = [*self._times.T, *keys]
         order = sorted_order(keys) if keys else np.arange(len(self))
-        self._lanes, self._weights = self._lanes[:, order], self._weights[order]
+        self._lanes, self._weights = in_order(self._lanes, order), self._weights[order]
         if self._times is not None:
             self._times = self._times[order]
         self._sorted = True

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbflow.frontend.table import sorted_order
+from ebbflow.frontend.table import in_order, sorted_order
 
 Array = NDArray[np.int64]
 Row = tuple[int, ...]
@@ -187,15 +187,16 @@ class Keyed:
         lanes = np.concatenate([rows.lanes[:, kept], new], axis=1)
         places = place(lanes[self._key])
         order = np.argsort(places)
-        return Rows(np.ascontiguousarray(lanes[:, order]), places[order])
+        return Rows(in_order(lanes, order), places[order])
 
     def _as_arrays(self, edits: Edits, waiting: Edits) -> Outcome:
         rows = self._sorted_in(self._rows)
         order = sorted_order([*edits.lanes[self._key], edits.times])  # stable: at one time, in the order given
-        lanes, times, kinds = edits.lanes[:, order], edits.times[order], edits.kinds[order]
+        lanes, times, kinds = in_order(edits.lanes, order), edits.times[order], edits.kinds[order]
         other_key = (lanes[self._key][:, 1:] != lanes[self._key][:, :-1]).any(axis=0)
         last = np.append(other_key | (times[1:] != times[:-1]), True)
-        lanes, times, kinds = lanes[:, last], times[last], kinds[last]
+        last = np.flatnonzero(last)
+        lanes, times, kinds = in_order(lanes, last), times[last], kinds[last]
 
         first = np.insert((lanes[self._key][:, 1:] != lanes[self._key][:, :-1]).any(axis=0), 0, True)
         at = self._find(rows, lanes[self._key][:, first])

@@ -1,4 +1,4 @@
-"""Small programs for the tests of sessions, built node by node and run by the oracle."""
+"""Small programs for the tests of sessions, built node by node and run by the oracle, or by whom `RUNTIME` names."""
 
 from types import SimpleNamespace
 
@@ -7,6 +7,8 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.frontend.session import Session
 from ebbflow.runtime.oracle import OracleRuntime
+
+RUNTIME = OracleRuntime
 
 PAIR = Schema((Field("src", LONG), Field("dst", LONG)))
 NAMED = Schema((Field("id", LONG), Field("name", STRING), Field("score", DOUBLE)))
@@ -42,4 +44,4 @@ def both():
 
 
 def run(flow, **options):
-    return Session(flow, runtime=OracleRuntime, **options)
+    return Session(flow, **{"runtime": RUNTIME, **options})
