@@ -50,7 +50,10 @@ def struct(**types):
         (" a SMALLINT , b Tinyint ", "a short, b byte"),
         ("`two words` string, `tick``ed` binary", "two words string, tick`ed binary"),
         ("p decimal(10, 2) not null, q decimal, r numeric(5)", "p decimal(10,2), q decimal(10,0), r decimal(5,0)"),
-        ("t timestamp comment 'when', d date, x double, y float, b boolean", "t timestamp, d date, x double, y float, b boolean"),
+        (
+            "t timestamp comment 'when', d date, x double, y float, b boolean",
+            "t timestamp, d date, x double, y float, b boolean",
+        ),
         ({"a": int, "b": float, "c": bool, "d": str, "e": bytes}, "a long, b double, c boolean, d string, e binary"),
         ({"a": datetime.date, "b": datetime.datetime, "c": Decimal}, "a date, b timestamp, c decimal(18,6)"),
         ({"a": "int", "b": "decimal(4,1)", "c": int | None}, "a int, b decimal(4,1), c long"),
@@ -61,16 +64,24 @@ def struct(**types):
         ([("x", int), ("y", "string")], "x long, y string"),
         (struct(id="bigint", price="decimal(9,2)", at="timestamp"), "id long, price decimal(9,2), at timestamp"),
     ],
-)  # fmt: skip
+)
 def test_every_form_is_read(given, wanted):
     assert str(schema_of(given)) == wanted
 
 
 def test_an_arrow_schema_is_read():
     fields = [
-        ("a", pa.int64()), ("b", pa.int32()), ("c", pa.float32()), ("d", pa.string()), ("e", pa.large_binary()), ("f", pa.date32()),
-        ("g", pa.timestamp("ns", "UTC")), ("h", pa.dictionary(pa.int8(), pa.string())), ("i", pa.decimal128(12, 3)), ("j", pa.uint16()),
-    ]  # fmt: skip
+        ("a", pa.int64()),
+        ("b", pa.int32()),
+        ("c", pa.float32()),
+        ("d", pa.string()),
+        ("e", pa.large_binary()),
+        ("f", pa.date32()),
+        ("g", pa.timestamp("ns", "UTC")),
+        ("h", pa.dictionary(pa.int8(), pa.string())),
+        ("i", pa.decimal128(12, 3)),
+        ("j", pa.uint16()),
+    ]
     assert str(schema_of(pa.schema(fields))) == (
         "a long, b int, c float, d string, e binary, f date, g timestamp, h string, i decimal(12,3), j int"
     )

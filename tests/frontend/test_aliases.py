@@ -11,9 +11,18 @@ from ebbflow.frontend.column import Column
 from ebbflow.frontend.grouping import Grouped
 from ebbflow.frontend.joining import HOW
 
-PROMISED = (
-    ["where", "groupBy", "withColumn", "withColumns", "withColumnRenamed", "unionByName", "unionAll", "crossJoin", "orderBy", "printSchema"]
-)
+PROMISED = [
+    "where",
+    "groupBy",
+    "withColumn",
+    "withColumns",
+    "withColumnRenamed",
+    "unionByName",
+    "unionAll",
+    "crossJoin",
+    "orderBy",
+    "printSchema",
+]
 
 
 def edges():
@@ -86,7 +95,9 @@ def test_a_foreign_word_is_answered_with_ours(word):
     assert isinstance(refusal.value, AttributeError)
 
 
-@pytest.mark.parametrize("word", ["merge", "assign", "mutate", "query", "map_partitions", "collect", "lazy", "cache", "repartition"])
+@pytest.mark.parametrize(
+    "word", ["merge", "assign", "mutate", "query", "map_partitions", "collect", "lazy", "cache", "repartition"]
+)
 def test_the_words_that_are_promised_are_answered(word):
     assert word in aliases.FOREIGN
 

@@ -55,13 +55,25 @@ def test_a_select_that_changes_nothing_adds_nothing(edges):
 @pytest.mark.parametrize(
     "select, error, says",
     [
-        (lambda e: e.select("scr"), UnknownColumn, 'Did you mean "src"?'), (lambda e: e.select(e.src + 1), NotAnExpression, "does not know what to call add(src, 1)"), (lambda e: e.select(), NotAnExpression, "Name some of: src, dst"),
-        (lambda e: e.select("src", "src"), DuplicateName, 'two columns named "src"'), (lambda e: e.select(_time="src"), ReservedName, "_time"), (lambda e: e.select(x=ebb.sum("src")), NotAnExpression, "group_by(...).agg(total=sum(...))"),
-        (lambda e: e.drop("scr"), UnknownColumn, '"src"'), (lambda e: e.drop("src", "dst"), NotAnExpression, "leaves no column"), (lambda e: e.rename({"scr": "a"}), UnknownColumn, "rename looks for"), (lambda e: e.rename({"src": "dst"}), DuplicateName, "dst"),
-        (lambda e: e.rename("src", "dst") if False else e.rename(["src"]), NotAnExpression, "dictionary"), (lambda e: e.filter("src > 3"), NotAnExpression, "does not read SQL"), (lambda e: e.filter(e.src), TypeMismatch, "filter takes conditions"),
-        (lambda e: e["scr"], UnknownColumn, '"src"'), (lambda e: e.scr, UnknownColumn, 'Did you mean "src"?'), (lambda e: e.selct("src"), UnknownMethod, '"select"'), (lambda e: e.union(3), PlanError, "takes a collection"),
+        (lambda e: e.select("scr"), UnknownColumn, 'Did you mean "src"?'),
+        (lambda e: e.select(e.src + 1), NotAnExpression, "does not know what to call add(src, 1)"),
+        (lambda e: e.select(), NotAnExpression, "Name some of: src, dst"),
+        (lambda e: e.select("src", "src"), DuplicateName, 'two columns named "src"'),
+        (lambda e: e.select(_time="src"), ReservedName, "_time"),
+        (lambda e: e.select(x=ebb.sum("src")), NotAnExpression, "group_by(...).agg(total=sum(...))"),
+        (lambda e: e.drop("scr"), UnknownColumn, '"src"'),
+        (lambda e: e.drop("src", "dst"), NotAnExpression, "leaves no column"),
+        (lambda e: e.rename({"scr": "a"}), UnknownColumn, "rename looks for"),
+        (lambda e: e.rename({"src": "dst"}), DuplicateName, "dst"),
+        (lambda e: e.rename("src", "dst") if False else e.rename(["src"]), NotAnExpression, "dictionary"),
+        (lambda e: e.filter("src > 3"), NotAnExpression, "does not read SQL"),
+        (lambda e: e.filter(e.src), TypeMismatch, "filter takes conditions"),
+        (lambda e: e["scr"], UnknownColumn, '"src"'),
+        (lambda e: e.scr, UnknownColumn, 'Did you mean "src"?'),
+        (lambda e: e.selct("src"), UnknownMethod, '"select"'),
+        (lambda e: e.union(3), PlanError, "takes a collection"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_answered(edges, select, error, says):
     with pytest.raises(error) as refusal:
         select(edges)

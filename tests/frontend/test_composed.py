@@ -113,11 +113,17 @@ def test_aggregates_skip_nulls_and_group_them(seed):
     rows = random_rows(seed, 20)
     found = of_one(
         lambda c: c.group_by("x").agg(
-            n=ebb.count(), some=ebb.count("y"), total=ebb.sum("y"), mean=ebb.avg("y"), least=ebb.min("y"), most=ebb.max("y"),
-            one=ebb.any_value("y"), kinds=ebb.count_distinct("y"),
+            n=ebb.count(),
+            some=ebb.count("y"),
+            total=ebb.sum("y"),
+            mean=ebb.avg("y"),
+            least=ebb.min("y"),
+            most=ebb.max("y"),
+            one=ebb.any_value("y"),
+            kinds=ebb.count_distinct("y"),
         ),
         rows,
-    )  # fmt: skip
+    )
     wanted = Counter()
     for key in {x for x, _ in rows}:
         ys = [y for x, y in rows if x == key]
@@ -174,10 +180,8 @@ def test_own_reductions_see_sorted_rows_and_counts():
         lambda rows: seen.append(rows) or [(len(rows), rows[0][0].y)], "size long, first long"
     )
     assert of_one(build, [(1, 5), (1, 2), (1, 5), (2, 7)]) == {(1, 2, 2): 1, (2, 1, 7): 1}
-    assert [[(tuple(row), count) for row, count in rows] for rows in seen if len(rows) == 2][0] == [
-        ((2,), 1),
-        ((5,), 2),
-    ]
+    group = next(rows for rows in seen if len(rows) == 2)
+    assert [(tuple(row), count) for row, count in group] == [((2,), 1), ((5,), 2)]
 
 
 def test_differences_and_thresholds():
@@ -192,10 +196,18 @@ def test_expressions_compute_what_they_say():
     flow.output(
         "out",
         c.select(
-            div=c.x / 0, floor=c.x // 2, rest=-c.x % 2, text=ebb.concat("s", ebb.lit("!")), year=F.year("day"), week=F.dayofweek("day"),
-            price=c.p * 2, size=ebb.when(c.d > 1, "big").otherwise("small"), filled=c.s.fill_null("none"), log=F.log("d"),
+            div=c.x / 0,
+            floor=c.x // 2,
+            rest=-c.x % 2,
+            text=ebb.concat("s", ebb.lit("!")),
+            year=F.year("day"),
+            week=F.dayofweek("day"),
+            price=c.p * 2,
+            size=ebb.when(c.d > 1, "big").otherwise("small"),
+            filled=c.s.fill_null("none"),
+            log=F.log("d"),
         ),
-    )  # fmt: skip
+    )
     found = rows_of(flow, c=[(3, 2.5, "a", date(2024, 2, 29), Decimal("1.25")), (None, math.nan, None, None, None)])[
         "out"
     ]
@@ -243,9 +255,14 @@ def test_nested_loops_find_strong_components():
     def trimmed(cycle, edges):
         nodes = edges.select(node="dst", label="dst").union(edges.select(node="src", label="src")).distinct()
         labels = nodes.iterate(
-            lambda known: known.join(cycle, on={"node": "src"}).select(node="dst", label="label").union(nodes)
-            .group_by("node").agg(label=ebb.min("label"))
-        )  # fmt: skip
+            lambda known: (
+                known.join(cycle, on={"node": "src"})
+                .select(node="dst", label="label")
+                .union(nodes)
+                .group_by("node")
+                .agg(label=ebb.min("label"))
+            )
+        )
         both = edges.join(labels, on={"src": "node"}).join(labels, on={"dst": "node"}, suffix="2")
         return both.filter(both.label == both.label2).select(src="dst", dst="src")
 

@@ -38,12 +38,21 @@ def test_outputs_are_named_once_and_remember_whether_changes_are_kept():
 @pytest.mark.parametrize(
     "ask, error, says",
     [
-        (lambda f, e: f.input("edges", "x long"), DuplicateName, 'the input "edges" is there already'), (lambda f, e: f.input("x", ""), TypeMismatch, "has no columns"), (lambda f, e: f.input(3, "x long"), TypeMismatch, "is text"), (lambda f, e: f.input("x", "_time long"), ReservedName, "_time"),
-        (lambda f, e: f.input("x", "id long", key="ix"), UnknownColumn, 'Did you mean "id"'), (lambda f, e: f.output("edges2", 3), PlanError, "takes a collection"), (lambda f, e: f.output(e, "x"), TypeMismatch, "is text"), (lambda f, e: f.output("out", e), DuplicateName, "out"),
-        (lambda f, e: f.output("x", ebb.Dataflow().input("y", "z long")), PlanError, "another dataflow"), (lambda f, e: f.run("a spark session"), NotBuiltYet, "Spark"), (lambda f, e: f.stream(None), NotBuiltYet, "streams"), (lambda f, e: f.sql("select 1"), NotBuiltYet, "SQL"),
+        (lambda f, e: f.input("edges", "x long"), DuplicateName, 'the input "edges" is there already'),
+        (lambda f, e: f.input("x", ""), TypeMismatch, "has no columns"),
+        (lambda f, e: f.input(3, "x long"), TypeMismatch, "is text"),
+        (lambda f, e: f.input("x", "_time long"), ReservedName, "_time"),
+        (lambda f, e: f.input("x", "id long", key="ix"), UnknownColumn, 'Did you mean "id"'),
+        (lambda f, e: f.output("edges2", 3), PlanError, "takes a collection"),
+        (lambda f, e: f.output(e, "x"), TypeMismatch, "is text"),
+        (lambda f, e: f.output("out", e), DuplicateName, "out"),
+        (lambda f, e: f.output("x", ebb.Dataflow().input("y", "z long")), PlanError, "another dataflow"),
+        (lambda f, e: f.run("a spark session"), NotBuiltYet, "Spark"),
+        (lambda f, e: f.stream(None), NotBuiltYet, "streams"),
+        (lambda f, e: f.sql("select 1"), NotBuiltYet, "SQL"),
         (lambda f, e: f.explore(), NotBuiltYet, "explorer"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_answered(ask, error, says):
     flow = ebb.Dataflow()
     edges = flow.input("edges", "src long, dst long")

@@ -21,16 +21,33 @@ def reduce_of(collection):
 
 def test_aggregates_have_their_types(sales):
     found = sales.group_by("shop").agg(
-        rows=ebb.count(), some=ebb.count("price"), total=ebb.sum("n"), sums=ebb.sum("price"), taxes=ebb.sum("tax"), mean=ebb.avg("n"),
-        least=ebb.min("shop" if False else "day"), most=ebb.max("n"), one=ebb.any_value("ok"), kinds=ebb.count_distinct("day"),
-    )  # fmt: skip
+        rows=ebb.count(),
+        some=ebb.count("price"),
+        total=ebb.sum("n"),
+        sums=ebb.sum("price"),
+        taxes=ebb.sum("tax"),
+        mean=ebb.avg("n"),
+        least=ebb.min("shop" if False else "day"),
+        most=ebb.max("n"),
+        one=ebb.any_value("ok"),
+        kinds=ebb.count_distinct("day"),
+    )
     assert str(found.schema) == (
-        "shop string, rows long, some long, total long, sums double, taxes decimal(18,2), mean double, least date, most int,"
-        " one boolean, kinds long"
+        "shop string, rows long, some long, total long, sums double, taxes decimal(18,2), mean double, least date,"
+        " most int, one boolean, kinds long"
     )
     assert [a.op for a in reduce_of(found).reducer.aggregates] == [
-        "count_rows", "count", "sum", "sum", "sum", "avg", "min", "max", "any_value", "count_distinct",
-    ]  # fmt: skip
+        "count_rows",
+        "count",
+        "sum",
+        "sum",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "any_value",
+        "count_distinct",
+    ]
     check(found._graph)
 
 
@@ -111,14 +128,29 @@ def test_reduce_puts_keys_in_front(sales):
 @pytest.mark.parametrize(
     "ask, error, says",
     [
-        (lambda g: g.agg(), NotAnExpression, "nothing to compute"), (lambda g: g.agg(total="price"), NotAnExpression, 'total=ebb.sum("price")'), (lambda g: g.agg(total=col("price") + 1), NotAnExpression, "one for each row"),
-        (lambda g: g.agg(ebb.sum("price")), NotAnExpression, "has no name"), (lambda g: g.agg(total=ebb.sum("prise")), UnknownColumn, 'sum looks for the column "prise" in sales'), (lambda g: g.agg(total=ebb.sum("shop")), TypeMismatch, "sum adds up numbers"),
-        (lambda g: g.agg(total=ebb.avg("ok")), TypeMismatch, '.cast("long")'), (lambda g: g.agg(shop=ebb.count()), DuplicateName, "is a key of the groups"), (lambda g: g.agg(total=ebb.sum("price") + col("n")), UnknownColumn, "the groups of sales"),
-        (lambda g: g.sum(), NotAnExpression, "of which columns"), (lambda g: g.top(2), NotAnExpression, "needs an order"), (lambda g: g.top(0, order_by="n"), TypeMismatch, "first n rows"), (lambda g: g.top(1, order_by="-prise"), UnknownColumn, "prise"),
-        (lambda g: g.reduce(3, "a long"), TypeMismatch, "takes a function"), (lambda g: g.reduce(len, "shop long"), DuplicateName, "shop"), (lambda g: g.agg(x=F.count_distinct("n", "day")), EbbflowError, "takes one column"), (lambda g: g.agg(x=F.first("n")), EbbflowError, "no first row"),
-        (lambda g: g.summ("n"), UnknownMethod, '"sum"'), (lambda g: g.pivot("n"), UnknownMethod, "ebb.when"), (lambda g: g.agg(x=ebb.sum(ebb.sum("n"))), NotAnExpression, "one value for a group"), (lambda g: g.agg(_count=ebb.count()), EbbflowError, "_count"),
+        (lambda g: g.agg(), NotAnExpression, "nothing to compute"),
+        (lambda g: g.agg(total="price"), NotAnExpression, 'total=ebb.sum("price")'),
+        (lambda g: g.agg(total=col("price") + 1), NotAnExpression, "one for each row"),
+        (lambda g: g.agg(ebb.sum("price")), NotAnExpression, "has no name"),
+        (lambda g: g.agg(total=ebb.sum("prise")), UnknownColumn, 'sum looks for the column "prise" in sales'),
+        (lambda g: g.agg(total=ebb.sum("shop")), TypeMismatch, "sum adds up numbers"),
+        (lambda g: g.agg(total=ebb.avg("ok")), TypeMismatch, '.cast("long")'),
+        (lambda g: g.agg(shop=ebb.count()), DuplicateName, "is a key of the groups"),
+        (lambda g: g.agg(total=ebb.sum("price") + col("n")), UnknownColumn, "the groups of sales"),
+        (lambda g: g.sum(), NotAnExpression, "of which columns"),
+        (lambda g: g.top(2), NotAnExpression, "needs an order"),
+        (lambda g: g.top(0, order_by="n"), TypeMismatch, "first n rows"),
+        (lambda g: g.top(1, order_by="-prise"), UnknownColumn, "prise"),
+        (lambda g: g.reduce(3, "a long"), TypeMismatch, "takes a function"),
+        (lambda g: g.reduce(len, "shop long"), DuplicateName, "shop"),
+        (lambda g: g.agg(x=F.count_distinct("n", "day")), EbbflowError, "takes one column"),
+        (lambda g: g.agg(x=F.first("n")), EbbflowError, "no first row"),
+        (lambda g: g.summ("n"), UnknownMethod, '"sum"'),
+        (lambda g: g.pivot("n"), UnknownMethod, "ebb.when"),
+        (lambda g: g.agg(x=ebb.sum(ebb.sum("n"))), NotAnExpression, "one value for a group"),
+        (lambda g: g.agg(_count=ebb.count()), EbbflowError, "_count"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_answered(sales, ask, error, says):
     with pytest.raises(error) as refusal:
         ask(sales.group_by("shop"))

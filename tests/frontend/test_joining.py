@@ -24,12 +24,20 @@ def keys(collection):
 @pytest.mark.parametrize(
     "on, wanted",
     [
-        (lambda a, b: "x", (("x",), ("x",))), (lambda a, b: ["x"], (("x",), ("x",))), (lambda a, b: {"y": "z"}, (("y",), ("z",))), (lambda a, b: {"y": "z", "x": "x"}, (("y", "x"), ("z", "x"))),
-        (lambda a, b: a.y == b.z, (("y",), ("z",))), (lambda a, b: b.z == a.y, (("y",), ("z",))), (lambda a, b: (a.x == b.x) & (b.z == a.y), (("x", "y"), ("x", "z"))),
-        (lambda a, b: [a.x == b.x, a.y == b.z], (("x", "y"), ("x", "z"))), (lambda a, b: col("y") == col("z"), (("y",), ("z",))), (lambda a, b: col("z") == col("y"), (("y",), ("z",))), (lambda a, b: col("x"), (("x",), ("x",))),
+        (lambda a, b: "x", (("x",), ("x",))),
+        (lambda a, b: ["x"], (("x",), ("x",))),
+        (lambda a, b: {"y": "z"}, (("y",), ("z",))),
+        (lambda a, b: {"y": "z", "x": "x"}, (("y", "x"), ("z", "x"))),
+        (lambda a, b: a.y == b.z, (("y",), ("z",))),
+        (lambda a, b: b.z == a.y, (("y",), ("z",))),
+        (lambda a, b: (a.x == b.x) & (b.z == a.y), (("x", "y"), ("x", "z"))),
+        (lambda a, b: [a.x == b.x, a.y == b.z], (("x", "y"), ("x", "z"))),
+        (lambda a, b: col("y") == col("z"), (("y",), ("z",))),
+        (lambda a, b: col("z") == col("y"), (("y",), ("z",))),
+        (lambda a, b: col("x"), (("x",), ("x",))),
         (lambda a, b: lambda l, r: l.y == r.z, (("y",), ("z",))),
     ],
-)  # fmt: skip
+)
 def test_on_in_every_form(sides, on, wanted):
     a, b = sides
     joined = a.join(b, on=on(a, b), suffix="_b")
@@ -118,13 +126,25 @@ def test_sparks_words_for_how(sides):
 @pytest.mark.parametrize(
     "join, error, says",
     [
-        (lambda a, b: a.join(b), UnclearJoin, "Both have: x."), (lambda a, b: a.join(b, on=[]), UnclearJoin, "which rows belong together"), (lambda a, b: a.join(b, on="x", how="lef"), UnclearJoin, 'Did you mean "left"'),
-        (lambda a, b: a.join(b, on="y"), UnknownColumn, 'join looks for the column "y" on its right side, b, which has: x, z, w.'), (lambda a, b: a.join(b, on={"yy": "z"}), UnknownColumn, "on its left side, a"),
-        (lambda a, b: a.join(b, on=a.x < b.x), UnclearJoin, "no equality"), (lambda a, b: a.join(b, on=a.x == a.y), UnclearJoin, "two columns of one side, a"), (lambda a, b: a.join(b, on={"v": "z"}), TypeMismatch, '"v" (string) of a with "z" (long) of b'),
-        (lambda a, b: a.join(b, on={"y": "w"}), TypeMismatch, '.cast("long")'), (lambda a, b: a.join(b, on=3), UnclearJoin, "cannot read on=3"), (lambda a, b: a.join(3, on="x"), EbbflowError, "takes a collection"),
-        (lambda a, b: a.join(b, on=lambda r: r.x), UnclearJoin, "the two sides"), (lambda a, b: a.join(b, on=(a.x == b.x) | (a.y == b.z)), UnclearJoin, "no equality"),
+        (lambda a, b: a.join(b), UnclearJoin, "Both have: x."),
+        (lambda a, b: a.join(b, on=[]), UnclearJoin, "which rows belong together"),
+        (lambda a, b: a.join(b, on="x", how="lef"), UnclearJoin, 'Did you mean "left"'),
+        (
+            lambda a, b: a.join(b, on="y"),
+            UnknownColumn,
+            'join looks for the column "y" on its right side, b, which has: x, z, w.',
+        ),
+        (lambda a, b: a.join(b, on={"yy": "z"}), UnknownColumn, "on its left side, a"),
+        (lambda a, b: a.join(b, on=a.x < b.x), UnclearJoin, "no equality"),
+        (lambda a, b: a.join(b, on=a.x == a.y), UnclearJoin, "two columns of one side, a"),
+        (lambda a, b: a.join(b, on={"v": "z"}), TypeMismatch, '"v" (string) of a with "z" (long) of b'),
+        (lambda a, b: a.join(b, on={"y": "w"}), TypeMismatch, '.cast("long")'),
+        (lambda a, b: a.join(b, on=3), UnclearJoin, "cannot read on=3"),
+        (lambda a, b: a.join(3, on="x"), EbbflowError, "takes a collection"),
+        (lambda a, b: a.join(b, on=lambda r: r.x), UnclearJoin, "the two sides"),
+        (lambda a, b: a.join(b, on=(a.x == b.x) | (a.y == b.z)), UnclearJoin, "no equality"),
     ],
-)  # fmt: skip
+)
 def test_unclear_joins_are_refused(sides, join, error, says):
     with pytest.raises(error) as refusal:
         join(*sides)

@@ -117,11 +117,24 @@ leaked = []
 @pytest.mark.parametrize(
     "body, error, says",
     [
-        (lambda p: p.select("src"), PlanError, "the loop variable p starts with the columns src, dst, and the body returns src."), (lambda p: p.with_columns(src=col("src").cast("string")), PlanError, 'the column "src" of the loop variable p starts as long, and the body returns it as string'),
-        (lambda p: p.with_columns(src=col("src") / 2), PlanError, 'cast("double")'), (lambda p: None, PlanError, "the body of iterate takes a collection; got None"), (lambda p: (p, p), PlanError, "1 variable (p), and its body returned 2 collections"),
-        (lambda p: p.select("scr"), UnknownColumn, 'in p, which has: src, dst'), (lambda p: p.group_by("src").count() if False else p.src, PlanError, "a Column"), (lambda p: 1 / 0, ZeroDivisionError, "division"),
+        (
+            lambda p: p.select("src"),
+            PlanError,
+            "the loop variable p starts with the columns src, dst, and the body returns src.",
+        ),
+        (
+            lambda p: p.with_columns(src=col("src").cast("string")),
+            PlanError,
+            'the column "src" of the loop variable p starts as long, and the body returns it as string',
+        ),
+        (lambda p: p.with_columns(src=col("src") / 2), PlanError, 'cast("double")'),
+        (lambda p: None, PlanError, "the body of iterate takes a collection; got None"),
+        (lambda p: (p, p), PlanError, "1 variable (p), and its body returned 2 collections"),
+        (lambda p: p.select("scr"), UnknownColumn, "in p, which has: src, dst"),
+        (lambda p: p.group_by("src").count() if False else p.src, PlanError, "a Column"),
+        (lambda p: 1 / 0, ZeroDivisionError, "division"),
     ],
-)  # fmt: skip
+)
 def test_a_refused_body_leaves_nothing_behind(flow, edges, body, error, says):
     before = state(flow.graph)
     with pytest.raises(error) as refusal:
