@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ebbflow.columns.kernel import memory
+from ebbflow.columns.kernel import address_of, memory
 from ebbflow.columns.pool import Pool, hash_words, text_compare, text_length
 from ebbflow.columns.schema import NULL
 
@@ -111,11 +111,13 @@ def test_readers_see_their_ids_while_another_thread_appends():
 
 def test_the_hash_spreads_and_its_twin_agrees():
     words = np.arange(4096)
+    p = address_of(words)
+    key = np.int64(1), np.int64(-2)
     with np.errstate(over="ignore"):
         for n in range(4):
-            one = hash_words(words, np.int64(5), n, np.int64(9), np.int64(1), np.int64(-2))
-            assert one == hash_words.py_func(words, np.int64(5), n, np.int64(9), np.int64(1), np.int64(-2))
-    hashes = np.array([hash_words(words, p, 1, 8, 1, 2) for p in range(4096)])
+            args = memory(), np.int64(p + 5), n, np.int64(9), *key
+            assert hash_words(*args) == hash_words.py_func(*args)
+    hashes = np.array([hash_words(memory(), p + i, 1, 8, 1, 2) for i in range(4096)])
     for bit in range(64):
         assert 1700 < ((hashes >> bit) & 1).sum() < 2400
 
@@ -123,7 +125,7 @@ def test_the_hash_spreads_and_its_twin_agrees():
 def test_the_pool_works_interpreted():
     program = """
 from ebbflow.columns.pool import Pool, text_compare
-from ebbflow.columns.kernel import memory
+from ebbflow.columns.kernel import address_of, memory
 pool = Pool()
 texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]
 ids = pool.encode_texts(texts)
