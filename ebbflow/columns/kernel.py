@@ -9,7 +9,6 @@ processor and the file's digest are the same; otherwise it is compiled again.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import importlib
 import inspect
@@ -22,16 +21,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
+import llvmlite.binding as ll
 import numba
 import numpy as np
 from numba import types
 from numba.core import compiler
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
+
+from ebbflow.columns.memory import MEMORY, Memory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,7 +44,7 @@ DIGEST = 32
 KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each other's code away
 
 ARGUMENTS = {
-    "H": types.int64[::1],
+    "H": MEMORY,
     "words": types.int64[::1],
     "ids": types.int64[::1],
     "offsets": types.int64[::1],
@@ -54,7 +58,7 @@ ARGUMENTS = {
 """The parameters that are not one int64 word, by name."""
 
 
-def memory() -> np.ndarray:
+def memory() -> Memory:
     """The whole address space as words: element i is the word at machine address 8 * (i + 1)."""
     return _MEMORY
 
@@ -64,7 +68,7 @@ def address_of(array: np.ndarray) -> int:
     return array.ctypes.data // 8 - 1
 
 
-_MEMORY = np.frombuffer((ctypes.c_int64 * (1 << 44)).from_address(8), np.int64)
+_MEMORY = Memory()
 
 
 def kernel(f: F) -> F:
@@ -93,7 +97,22 @@ def _compiled(f: F, **options: Any) -> F:
     with _Progress.shown(compiles=not kept.is_there()):
         dispatcher.compile(signature)
     dispatcher.disable_compile()
+    if not options.get("forceinline"):
+        _call_by_name(dispatcher, signature)
     return dispatcher
+
+
+def _call_by_name(dispatcher: Any, signature: tuple[types.Type, ...]) -> None:
+    """Let other kernels call this one by its symbol.
+
+    Linked into each caller, as the compiler does by itself, a kernel would be optimised again at every level of every
+    chain of calls; by name it is compiled once.
+    """
+    compiled = dispatcher.overloads[signature]
+    called = copy(compiled.fndesc)
+    called.mangled_name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"  # the same in every process
+    ll.add_symbol(called.mangled_name, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+    dispatcher.targetctx.insert_user_function(compiled.entry_point, called, ())
 
 
 def compile_all(progress: Callable[[int, int], None] | None = None) -> int:
@@ -123,7 +142,9 @@ def _key() -> str:
 
     config = numba.config
     settings = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT]
+    loads = _source(Path(inspect.getfile(Memory)))  # how a word is loaded is compiled into all of them
     facts = [
+        loads,
         numba.__version__,
         np.__version__,
         sys.version,
@@ -249,7 +270,9 @@ class _Kept:
             self.path.unlink(missing_ok=True)
             return None
         try:
-            context.refresh()
+            rtsys.initialize(context)  # the runtime's symbols; all else that compiling needs stays unloaded
+            if b"hashsecret" in data:  # the one symbol that comes with the rest
+                context.refresh()
             return compiler.CompileResult._rebuild(context, *pickle.loads(data[DIGEST:]))
         except Exception:  # whole, and yet not understood: nothing in this directory can be trusted
             shutil.rmtree(directory(), ignore_errors=True)
