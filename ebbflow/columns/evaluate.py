@@ -4,7 +4,7 @@ A program is compiled by nobody: it is a table of steps over registers, read row
 needs to look at text beyond its id or its order (lower, contains, a cast from text) is computed outside, for whole
 columns and once per distinct value, and takes part as one more column.
 
-Rule: both ways give, for every row, what `operations.evaluate` says; only a long or a decimal that overflows is an error.
+Rule: both ways give, for every row, what `operations.evaluate` says; only an integer or decimal overflow is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ebbflow.columns.weights import product, quotient
 from ebbflow.errors import NumberOverflow
 
 # A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the
-# result, and three operands: a register (>= 0), an input lane (~index), or, where the step's flag says so, the word itself.
+# result, and three operands: a register (>= 0), an input lane (~index), or, where a flag says so, the word itself.
 STEP = 5
 REGISTERS = 64
 A_IS_WORD, B_IS_WORD, C_IS_WORD = 1 << 8, 1 << 9, 1 << 10
@@ -107,6 +107,7 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 LARGEST_DECIMAL = 10**DIGITS - 1
+MOST_DIGITS = 15  # that a float is rounded to, inside
 MICROSECONDS_A_DAY = 86_400_000_000
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999
 FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROSECONDS_A_DAY, (LAST_DAY + 1) * MICROSECONDS_A_DAY - 1
@@ -146,6 +147,43 @@ def halves_away(v, unit):
     if abs(v) - q * unit >= unit - unit // 2 and unit > 1:
         q += 1
     return -q if v < 0 else q
+
+
+@kernel
+def round_decimal(x, digits):
+    """A double rounded to so many digits after the point, as the shortest decimal that reads as it would be.
+
+    needs:  0 <= x < 2**52; 0 <= digits <= MOST_DIGITS.
+    leaves: the lane of the double nearest to the rounded decimal; halves went up.
+    """
+    unit = power_of_ten(digits)
+    scaled = x * np.float64(unit)
+    if scaled < 1e14:
+        # A decimal of at most 15 digits is the shortest that reads as its double.  So the decimal of x is past the
+        # middle between r and r + 1 units just when x is not below the double of that middle.
+        r = max(np.int64(scaled) - 1, 0)
+        while x >= np.float64(2 * r + 1) / np.float64(2 * unit):
+            r += 1
+        return from_float(np.float64(r) / np.float64(unit))
+    lane = from_float(x)
+    if scaled > 2e17:  # 17 digits say every double, and all of them stay
+        return lane
+    # x is mantissa / 2**shift; try decimals with one more digit each until one reads as x
+    shift = 1075 - (lane >> 52)
+    mantissa = (lane & ((1 << 52) - 1)) | (1 << 52)
+    for more in range(3):
+        low, high = product(mantissa, unit * power_of_ten(more))
+        near = (high << (64 - shift)) | ((low >> shift) & ((1 << (64 - shift)) - 1))
+        rest = low & ((1 << shift) - 1)
+        half = np.int64(1) << (shift - 1)
+        if rest > half or (rest == half and near & 1 == 1):
+            near += 1
+        if quotient(near, near * 0, unit * power_of_ten(more)) == lane:
+            if more == 0:
+                return lane
+            r = halves_away(near, power_of_ten(more))
+            return quotient(r, r * 0, unit)
+    return lane
 
 
 @inline
@@ -216,9 +254,10 @@ def compute(H, op, a, b, c):
         room = np.float64(b) if b > 0 else 2.0**63
         return np.int64(t) if t < room and t >= -room else np.int64(NULL)
     if op == FLOAT_ROUND:
-        t = np.floor(abs(x))
-        t = t + (1.0 if abs(x) - t >= 0.5 else 0.0)
-        return from_float(-t if x < 0 else t)
+        if x != x or abs(x) >= 2.0**52:  # it has no digits after the point
+            return a
+        v = round_decimal(abs(x), b)
+        return ~v if x < 0 and v != 0 else v
     if op == FLOAT_TO_SINGLE:
         return from_float(np.float64(np.float32(x)))
     y = to_float(b)
@@ -589,9 +628,9 @@ class _Writing:
             return self.step(COPY, word(NULL), into=into)
         digits = int(places.value)  # type: ignore[call-overload]
         if kind.is_float:
-            if digits != 0:
-                raise _NotInside  # by the shortest decimal that reads as x: that is text
-            return self.step(FLOAT_ROUND, x, into=into)
+            if not 0 <= digits <= MOST_DIGITS:
+                raise _NotInside
+            return self.step(FLOAT_ROUND, x, word(digits), into=into)
         if kind.name == "decimal":
             down, up = max(kind.scale - digits, 0), max(-digits, 0)
             rounded = self.step(ROUND, x, word(min(down, 20)), word(min(up, 20)))

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns import evaluate as e
@@ -313,3 +313,24 @@ def test_a_small_program_runs_without_the_compiler():
     assert kept == e.KEEP
     assert found == [to_lane(evaluate(expr, row), expr.type, pool) for expr in exprs]
     assert isinstance(exprs[0], Call)
+
+
+@settings(max_examples=600)
+@given(
+    st.floats(0, 2.0**52, exclude_max=True)
+    | st.integers(0, 10**17).map(lambda n: n / 10**6)
+    | st.tuples(st.integers(0, 10**16), st.integers(1, 17)).map(lambda p: (2 * p[0] + 1) / (2 * 10 ** p[1])),
+    st.integers(0, e.MOST_DIGITS),
+)
+@example(1.005, 2)
+@example(2.5, 0)
+@example(0.49999999999999994, 0)
+@example(0.285, 2)
+@example(1234567890123.4565, 3)
+@example(99999999999999.95, 1)
+@example(4503599627370495.5, 0)
+@example(0.1 + 0.2, 15)
+def test_floats_are_rounded_as_their_shortest_decimal(x, digits):
+    assume(x < 2.0**52)
+    found = e.round_decimal(float(x), digits)
+    assert from_lane(found, DOUBLE, None) == OPERATIONS["round"].fn(float(x), digits)
