@@ -142,9 +142,9 @@ def _key() -> str:
 
     config = numba.config
     settings = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT]
-    loads = _source(Path(inspect.getfile(Memory)))  # how a word is loaded is compiled into all of them
     facts = [
-        loads,
+        _source(Path(inspect.getfile(Memory))),  # how a word is loaded is compiled into all of them
+        _source(Path(__file__)),  # and so is how they call each other
         numba.__version__,
         np.__version__,
         sys.version,
