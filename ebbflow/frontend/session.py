@@ -65,6 +65,22 @@ class Session:
 
     Rows may be a list of tuples or of dicts, a dict of arrays, or anything Arrow: pyarrow, pandas, Polars, DuckDB.
     A time is a whole number, or a tuple where the program has several coordinates; without one, the input's open time.
+
+    >>> import ebbflow as ebb
+    >>> flow = ebb.Dataflow()
+    >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+    >>> with flow.run() as live:
+    ...     live.insert("edges", [(1, 2), (2, 3)], time=0)
+    ...     live.delete("edges", [(2, 3)], time=7)
+    ...     live.advance_to(8)
+    ...     print(live.changes("copy"))
+    ┌─────┬─────┬───────┬───────┐
+    │ src │ dst │ _time │ _diff │
+    ├─────┼─────┼───────┼───────┤
+    │   1 │   2 │     0 │    +1 │
+    │   2 │   3 │     0 │    +1 │
+    │   2 │   3 │     7 │    -1 │
+    └─────┴─────┴───────┴───────┘
     """
 
     def __init__(
@@ -144,15 +160,48 @@ class Session:
     # ---- rows in -----------------------------------------------------------------------------
 
     def insert(self, name: str, rows: Any, time: Any = None) -> None:
-        """Add rows at a time.  For an input with a key: the rows of their keys, from that time on."""
+        """Add rows at a time.  For an input with a key: the rows of their keys, from that time on.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2), (2, 3)], time=0)
+        >>> live.insert("edges", {"src": [5, 6], "dst": [7, 8]}, time=4)
+        >>> live.advance_to(5)
+        >>> live.changes("copy").rows()
+        [(1, 2, 0, 1), (2, 3, 0, 1), (5, 7, 4, 1), (6, 8, 4, 1)]
+        """
         self._given("insert", name).edit("insert", rows, time, 1)
 
     def delete(self, name: str, rows: Any, time: Any = None) -> None:
-        """Take rows away at a time.  For an input with a key, rows or only their keys."""
+        """Take rows away at a time.  For an input with a key, rows or only their keys.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2)], time=0)
+        >>> live.delete("edges", [(1, 2)], time=3)
+        >>> live.advance_to(4)
+        >>> live.changes("copy").rows()
+        [(1, 2, 0, 1), (1, 2, 3, -1)]
+        """
         self._given("delete", name).edit("delete", rows, time, -1)
 
     def upsert(self, name: str, rows: Any, time: Any = None) -> None:
-        """Give the rows of their keys from a time on, in place of those that were there."""
+        """Give the rows of their keys from a time on, in place of those that were there.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("accounts", "id long, balance long", key="id"))
+        >>> live = flow.run()
+        >>> live.upsert("accounts", [(1, 100), (2, 50)], time=0)
+        >>> live.upsert("accounts", [(1, 80)], time=3)
+        >>> live.advance_to(4)
+        >>> live.snapshot("copy", at=2).rows(), live.snapshot("copy").rows()
+        ([(1, 100, 1), (2, 50, 1)], [(1, 80, 1), (2, 50, 1)])
+        """
         given = self._given("upsert", name)
         if not given.key:
             raise NoKey(
@@ -166,6 +215,15 @@ class Session:
 
         `time` and `diff` are the name of a column of the table, an array with one number a row, or one number for all.
         With several coordinates `time` is one time as a tuple, or a tuple with such a name, array or number for each.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.apply("edges", {"src": [1, 1], "dst": [2, 2], "ts": [0, 6], "d": [3, -1]}, time="ts", diff="d")
+        >>> live.advance_to(9)
+        >>> live.changes("copy").rows()
+        [(1, 2, 0, 3), (1, 2, 6, -1)]
         """
         self._given("apply", name).edit("apply", table, time, 1 if diff is None else diff)
 
@@ -210,6 +268,15 @@ class Session:
 
         One time for all the inputs, or for some by name; a list of times is an antichain: what is not at or after
         one of them is complete.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.advance_to(8)
+        >>> live.advance_to(edges=9)
+        >>> live.frontier("copy")
+        [(9,)]
         """
         if self._is_closed:
             self._refuse_closed("advance_to", "")
@@ -243,6 +310,17 @@ class Session:
         """Close the current time, open the next, and give what changed in every output that keeps its changes.
 
         With several coordinates it is the last one that goes on.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2)])
+        >>> live.commit()["copy"].rows()
+        [(1, 2, 0, 1)]
+        >>> live.delete("edges", [(1, 2)])
+        >>> live.commit()["copy"].rows()
+        [(1, 2, 1, -1)]
         """
         open_ = [given for given in self._inputs.values() if given.frontier]
         if self._is_closed or not open_:
@@ -253,12 +331,32 @@ class Session:
         return {name: self.changes(name) for name, shown in self._outputs.items() if shown.keeps_changes}
 
     def close(self) -> None:
-        """Say that no more input comes, ever, and do what is left to do.  Results stay readable."""
+        """Say that no more input comes, ever, and do what is left to do.  Results stay readable.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2)], time=1000)
+        >>> live.close()
+        >>> live.frontier("copy"), live.changes("copy").rows()
+        ([], [(1, 2, 1000, 1)])
+        """
         if not self._is_closed:
             self._step(dict.fromkeys(self._inputs, ()), release=True)
 
     def discard(self) -> None:
-        """Drop the rows given since the last step that succeeded."""
+        """Drop the rows given since the last step that succeeded.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2)])
+        >>> live.discard()
+        >>> live.commit()["copy"].rows()
+        []
+        """
         for given in self._inputs.values():
             given.clear()
 
@@ -360,7 +458,20 @@ class Session:
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
     def changes(self, name: str) -> Table:
-        """What became complete since the last call: the columns, `_time` and `_diff`."""
+        """What became complete since the last call: the columns, `_time` and `_diff`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2)], time=3)
+        >>> live.advance_to(3)
+        >>> live.changes("copy").rows()
+        []
+        >>> live.advance_to(4)
+        >>> live.changes("copy").rows()
+        [(1, 2, 3, 1)]
+        """
         shown = self._shown("changes", name)
         if not shown.keeps_changes:
             raise ChangesNotKept(
@@ -379,6 +490,16 @@ class Session:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.
 
         Where several coordinates leave no one last time, it is one that all of them have passed.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2), (1, 2)], time=0)
+        >>> live.delete("edges", [(1, 2)], time=5)
+        >>> live.advance_to(8)
+        >>> live.snapshot("copy", at=4).rows(), live.snapshot("copy").rows()
+        ([(1, 2, 2)], [(1, 2, 1)])
         """
         shown = self._shown("snapshot", name)
         time = self._last_time(shown) if at is None else self._readable("snapshot", shown, at)
@@ -413,7 +534,16 @@ class Session:
         return time
 
     def frontier(self, name: str) -> list[Time]:
-        """The times that may still appear in an output (or an input); none when it is closed."""
+        """The times that may still appear in an output (or an input); none when it is closed.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> live.advance_to(8)
+        >>> live.frontier("copy")
+        [(8,)]
+        """
         if isinstance(name, str) and name in self._inputs and name not in self._outputs:
             return list(self._inputs[name].frontier)
         return list(self._shown("frontier", name).frontier)
@@ -422,6 +552,16 @@ class Session:
         """Call `fn(changes, frontier)` whenever changes of an output become complete, from now on.
 
         `changes` still gives them too.  What is returned ends the subscription when called.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> stop = live.subscribe("copy", lambda changes, frontier: print(changes.rows(), frontier))
+        >>> live.insert("edges", [(1, 2)], time=3)
+        >>> live.advance_to(8)
+        [(1, 2, 3, 1)] [(8,)]
+        >>> stop()
         """
         shown = self._shown("subscribe", name)
         if not callable(fn):
@@ -461,7 +601,15 @@ class Session:
         self._show(node, since or frontier, frontier)
 
     def counters(self) -> dict[str, Any]:
-        """What the runtime counts about its work; nothing if it counts nothing."""
+        """What the runtime counts about its work; nothing if it counts nothing.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> live = flow.run()
+        >>> "rows" in live.counters()
+        True
+        """
         counters = getattr(self._runtime, "counters", None)
         return dict(counters()) if counters is not None else {}
 

@@ -134,8 +134,8 @@ def plain(value: object) -> str:
 def shown(value: object) -> str:
     """A value as rich markup that shows as it is written.
 
-    >>> shown("[red]\\x1b[31m")
-    '\\\\[red]\\\\x1b\\\\[31m'
+    >>> shown("[red]\\x1b")
+    '\\\\[red]\\\\x1b'
     """
     from rich.markup import escape
 
@@ -146,6 +146,22 @@ class Table:
     """Rows of a result: the columns, then `_time` and `_diff` of a change, or `_count` of a snapshot.
 
     Made by a session; it never changes.
+
+    >>> import ebbflow as ebb
+    >>> flow = ebb.Dataflow()
+    >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+    >>> table = flow.compute(edges=[(1, 2), (1, 3)])["copy"]
+    >>> table
+    ┌─────┬─────┬────────┐
+    │ src │ dst │ _count │
+    ├─────┼─────┼────────┤
+    │   1 │   2 │      1 │
+    │   1 │   3 │      1 │
+    └─────┴─────┴────────┘
+    >>> len(table), list(table), table.columns
+    (2, [(1, 2, 1), (1, 3, 1)], ['src', 'dst', '_count'])
+    >>> table.to_arrow().column_names
+    ['src', 'dst', '_count']
     """
 
     __slots__ = ("_arrow", "_lanes", "_pool", "_sorted", "_times", "_weights", "coordinates", "record")
