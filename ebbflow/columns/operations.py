@@ -60,6 +60,8 @@ def cast(expr: Expr, target: Type) -> Expr:
         )
     if expr.type == target:
         return expr
+    if expr.type == VOID:
+        return converted(expr, target)
     return Call("cast", (expr,), target, (str(target),))
 
 
@@ -243,7 +245,7 @@ def _booleans(op: str, args: Sequence[Expr]) -> Typed:
 
 
 def _any_one(op: str, args: Sequence[Expr]) -> Typed:
-    return tuple(args), BOOLEAN
+    return tuple(converted(arg, BOOLEAN) if arg.type == VOID else arg for arg in args), BOOLEAN
 
 
 def _is_nan(op: str, args: Sequence[Expr]) -> Typed:

@@ -128,7 +128,11 @@ FOREIGN: dict[str, str] = {
     "arrange_by_key": "the planner indexes what is joined, once: join(other, on=...)",
     "arrange": "the planner indexes what is joined, once: join(other, on=...)",
     "reduce": "group_by(...).reduce(fn, schema)",
-    "schema_of": "collection.schema",
+    "alias": "flow.output(name, c) names a result; join takes suffix= for columns of one name",
+    "toDF": "rename({old: new})",
+    "isEmpty": "group_by().count() counts rows and keeps the count right",
+    "sample": "filter with a condition on a hash or an id of yours, so that the same rows stay chosen",
+    "foreach": "live.subscribe(name, fn) calls fn with the changes of an output",
     "dtypes": "collection.schema",
 }
 FOREIGN_COLUMN: dict[str, str] = {

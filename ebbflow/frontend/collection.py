@@ -9,23 +9,23 @@ Rule: a method never changes its collection; it gives a new one, or refuses and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from ebbflow.columns.ddl import schema_of
-from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
 from ebbflow.columns.resolve import condition, near, unknown_column, with_type
 from ebbflow.columns.schema import Schema
 from ebbflow.columns.written import Named
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import NotAnExpression, NoValueYet, PlanError, UnknownColumn, UnknownMethod, users_place
+from ebbflow.errors import NoOrder, NotAnExpression, NoValueYet, PlanError, UnknownColumn, UnknownMethod, users_place
 from ebbflow.frontend import aliases, joining, looping, shaping
 from ebbflow.frontend.column import Column
 from ebbflow.frontend.delaying import later
-from ebbflow.frontend.grouping import Grouped
+from ebbflow.frontend.grouping import Grouped, order_of
+from ebbflow.frontend.lineage import called
 from ebbflow.frontend.ordering import Ordered
-from ebbflow.frontend.shaping import called, computed, every_column, own_function, project, projected
+from ebbflow.frontend.shaping import computed, every_column, own_function, project, projected
 
 
 class Lines(str):
@@ -134,7 +134,13 @@ class Collection:
         """Print the columns as PySpark does, one a line."""
         print("\n".join(["root", *(f" |-- {field.name}: {field.type}" for field in self.schema)]))  # noqa: T201
 
-    def __getitem__(self, name: object) -> Column | Collection:  # type: ignore[override]
+    @overload
+    def __getitem__(self, name: str) -> Column: ...
+
+    @overload
+    def __getitem__(self, name: list[str] | tuple[str, ...] | Column) -> Collection: ...
+
+    def __getitem__(self, name: object) -> Column | Collection:
         if isinstance(name, list | tuple):
             return self.select(*name)
         if isinstance(name, Column):
@@ -292,7 +298,7 @@ class Collection:
         """Aggregates of all rows: `group_by().agg(...)`."""
         return self.group_by().agg(*columns, **named)
 
-    def order_by(self, *order: object) -> Ordered[Collection]:
+    def order_by(self, *order: object, ascending: bool | list[bool] = True) -> Ordered[Collection]:
         """`order_by("-x", "y").limit(n)`: the first n rows.  A collection has no order otherwise.
 
         >>> import ebbflow as ebb
@@ -301,7 +307,15 @@ class Collection:
         >>> flow.compute(xs=[(1,), (7,), (5,)])["best"].rows()
         [(5, 1), (7, 1)]
         """
-        return Ordered(self._graph, self._node, _flat(order), self._at)
+        by = order_of(self._graph, self._node, _flat(order), "order_by")
+        up = ascending if isinstance(ascending, list) else [bool(ascending)] * len(by)
+        if len(up) != len(by):
+            raise NoOrder(
+                f"order_by has {len(by)} columns, and ascending= says it for {len(up)}.", hint="One for each."
+            )
+        return Ordered(
+            self._graph, self._node, [(expr, down == rises) for (expr, down), rises in zip(by, up)], self._at
+        )
 
     # ---- loops and times --------------------------------------------------------------------
 

@@ -144,14 +144,14 @@ class Dataflow:
             raise NotBuiltYet(
                 "programs do not run on Spark yet.", hint="flow.run(workers=2) runs the same program in this process."
             )
-        self._need_outputs()
+        self._ready()
         from ebbflow.frontend.session import Session  # loads the engine
 
         return Session(self, workers=workers, checkpoint=checkpoint, history=history, **options)  # type: ignore[arg-type]
 
     def compute(self, **inputs: Any) -> dict[str, Table]:
         """Run the program once on these rows: `flow.compute(edges=[...], roots=[...])` gives every output by name."""
-        self._need_outputs()
+        self._ready()
         from ebbflow.frontend.session import compute  # loads the engine
 
         return compute(self, inputs)
@@ -176,12 +176,16 @@ class Dataflow:
             "SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate."
         )
 
-    def _need_outputs(self) -> None:
+    def _ready(self) -> None:
+        """Refuse a plan that could not run."""
         if not any(isinstance(node, n.Output) for node in self.graph.nodes):
             raise PlanError(
                 "the program has no output, so there is nothing to keep right.",
                 hint='Name a result: flow.output("result", collection).',
             )
+        from ebbflow.dataflow.rules import check
+
+        check(self.graph)
 
     # ---- showing ----------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
 from ebbflow.frontend import aliases
 from ebbflow.frontend.column import Column, unknown_method
-from ebbflow.frontend.shaping import Named, called, computed, every_column, own_function, project, projected, row_of
+from ebbflow.frontend.lineage import called, resolved
+from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected, row_of
 from ebbflow.frontend.tracing import traced
 
 Made = TypeVar("Made")
@@ -97,7 +98,8 @@ class Grouped(Generic[Made]):
         """
         if order_by is None:
             raise NotAnExpression("top needs an order.", hint='For example top(3, order_by="-x"), the largest x first.')
-        return self._made(first(self._graph, self._node, self._keys, n, order_by, "top"))
+        order = order_of(self._graph, self._node, order_by, "top")
+        return self._made(first(self._graph, self._node, self._keys, n, order, "top"))
 
     def reduce(self, fn: Callable[..., object], schema: object) -> Made:
         """Your own reduction.
@@ -214,7 +216,7 @@ class _Aggregation:
 
     def _column(self, tree: w.Aggregated) -> tuple[str, Type]:
         assert tree.of is not None
-        expr = resolve(tree.of, self.graph.schemas[self.node], tree.op, called(self.graph, self.node))
+        expr = resolved(self.graph, self.node, tree.of, tree.op)
         if tree.op in ("sum", "avg") and not expr.type.is_number:
             hint = (
                 'Cast it: .cast("long").'
@@ -276,15 +278,14 @@ def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Ex
     column, expr = computed(graph, node, given, verb)
     match column.tree:
         case w.Applied("neg", (w.Named() as tree,)):  # -r.x reads as "-x"; text can be turned around too
-            expr, down = resolve(tree, graph.schemas[node], verb, called(graph, node)), True
+            expr, down = resolved(graph, node, tree, verb), True
     return [(expr, down != column.descending)]
 
 
-def first(graph: Graph, node: int, keys: list[Named], number: object, order_by: object, verb: str) -> int:
+def first(graph: Graph, node: int, keys: list[Named], number: object, order: list[tuple[Expr, bool]], verb: str) -> int:
     """The first rows of each group, with the columns that the collection has."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise TypeMismatch(f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.")
-    order = order_of(graph, node, order_by, verb)
     columns = every_column(graph.schemas[node])
     computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]
     shown = [*computed_keys, *(column for column in columns if column[0] not in dict(computed_keys))]

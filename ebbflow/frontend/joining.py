@@ -17,14 +17,15 @@ from ebbflow.columns.ddl import checked
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr, Literal
 from ebbflow.columns.operations import same_words
-from ebbflow.columns.resolve import near, resolve
+from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import Field
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
 from ebbflow.frontend.aliases import HOW
 from ebbflow.frontend.column import Column
-from ebbflow.frontend.shaping import called, distinct, every_column, negated, project, row_of, sum_of
+from ebbflow.frontend.lineage import called, name_here, resolved
+from ebbflow.frontend.shaping import distinct, every_column, negated, project, row_of, sum_of
 
 _ON = 'Say which columns belong together: on="id", on=["a", "b"], on={"left": "right"} or on=a.x == b.y.'
 
@@ -206,12 +207,13 @@ def _side(graph: Graph, node: int, given: object, side: str) -> Expr:
     row = row_of(graph, node, "join", side)
     tree = given.tree if isinstance(given, Column) else None
     if isinstance(tree, w.Named):
-        given = tree.name
+        known = tree.owner is not None and tree.owner in graph.ancestors(node)
+        given = name_here(graph, node, tree.name, tree.owner, "join") if known and tree.owner is not None else tree.name
     if isinstance(given, str):
         row[given]
         return Read(given, graph.schemas[node][given])
     if isinstance(given, Column):
-        return resolve(given.tree, graph.schemas[node], "join", called(graph, node))
+        return resolved(graph, node, given.tree, "join")
     raise UnclearJoin(f"join cannot read {given!r} as a column of its {side} side.", hint=_ON)
 
 

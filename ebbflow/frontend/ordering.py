@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
+from ebbflow.columns.expression import Expr
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import NoOrder
 from ebbflow.frontend.grouping import first
-from ebbflow.frontend.shaping import called
+from ebbflow.frontend.lineage import called
 
 Made = TypeVar("Made")
 
@@ -22,7 +23,7 @@ Made = TypeVar("Made")
 class Ordered(Generic[Made]):
     """What `order_by` gives: it can only be cut."""
 
-    def __init__(self, graph: Graph, node: int, order: list[object], made: Callable[[int], Made]):
+    def __init__(self, graph: Graph, node: int, order: list[tuple[Expr, bool]], made: Callable[[int], Made]):
         if not order:
             raise NoOrder(
                 "order_by has nothing to order by.", hint='For example order_by("-x").limit(10), the largest x first.'

@@ -14,28 +14,16 @@ from ebbflow.columns.ddl import checked
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
 from ebbflow.columns.operations import cast, common_type
-from ebbflow.columns.resolve import resolve, with_type
+from ebbflow.columns.resolve import with_type
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.words import kind
 from ebbflow.errors import PlanError, TypeMismatch, users_place
 from ebbflow.frontend.column import Column
+from ebbflow.frontend.lineage import called, resolved
 from ebbflow.frontend.tracing import Row, value_of
 
 Named = tuple[str, Expr]
-
-
-def called(graph: Graph, node: int) -> str:
-    """A collection in a sentence: edges; the result of join."""
-    at = node
-    while at not in graph.names:
-        match graph.nodes[at]:
-            case n.Linear(source, n.Enter() | n.Leave()):
-                at = source
-            case other:
-                return f"the result of {kind(other)}"
-    return graph.names[at]
 
 
 def row_of(graph: Graph, node: int, verb: str, side: str = "") -> Row:
@@ -47,7 +35,7 @@ def row_of(graph: Graph, node: int, verb: str, side: str = "") -> Row:
 def computed(graph: Graph, node: int, given: object, verb: str) -> tuple[Column, Expr]:
     """What was given where a value is wanted: as written, and typed."""
     column = value_of(given, row_of(graph, node, verb), verb)
-    return column, resolve(column.tree, graph.schemas[node], verb, called(graph, node))
+    return column, resolved(graph, node, column.tree, verb)
 
 
 def every_column(schema: Schema) -> list[Named]:

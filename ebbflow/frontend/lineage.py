@@ -1,0 +1,88 @@
+"""Where a column comes from, followed back through the plan.
+
+After `a.join(b, on="k", suffix="_b")`, `b.x` is the column "x_b", and "x" is a's.  A column that was taken from a
+collection is looked for by where it comes from first, and by its name only where nothing else is meant.
+
+Rule: a column of a collection that has no part in this one is refused, never read by accident of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ebbflow.columns import written as w
+from ebbflow.columns.expression import Column as Read
+from ebbflow.columns.expression import Expr
+from ebbflow.columns.resolve import resolve
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.words import kind
+from ebbflow.errors import UnknownColumn
+
+
+def called(graph: Graph, node: int) -> str:
+    """A collection in a sentence: edges; the result of join."""
+    at = node
+    while at not in graph.names:
+        match graph.nodes[at]:
+            case n.Linear(source, n.Enter() | n.Leave()):
+                at = source
+            case other:
+                return f"the result of {kind(other)}"
+    return graph.names[at]
+
+
+def resolved(graph: Graph, node: int, tree: w.Written, verb: str) -> Expr:
+    """The expression on this collection, typed."""
+    return resolve(_placed(graph, node, tree, verb), graph.schemas[node], verb, called(graph, node))
+
+
+def _placed(graph: Graph, node: int, tree: w.Written, verb: str) -> w.Written:
+    """Every column under the name it has here."""
+    match tree:
+        case w.Named(name, owner) if owner is not None and owner != node:
+            return w.Named(name_here(graph, node, name, owner, verb))
+        case w.Applied(op, args, options):
+            return w.Applied(op, tuple(_placed(graph, node, arg, verb) for arg in args), options)
+    return tree
+
+
+def name_here(graph: Graph, node: int, name: str, owner: int, verb: str) -> str:
+    """What a column of another collection is called in this one."""
+    if owner not in graph.ancestors(node):
+        raise UnknownColumn(
+            f'{verb} uses the column "{name}" of {called(graph, owner)}, which has no part in {called(graph, node)}.',
+            hint=f'Join the two first; a column of {called(graph, node)} is col("{name}").',
+        )
+    names = graph.schemas[node].names
+    for here in sorted(names, key=lambda other: other != name):  # its own name first
+        if (owner, name) in _origins(graph, node, here):
+            return here
+    return name
+
+
+def _origins(graph: Graph, node: int, name: str) -> Iterator[tuple[int, str]]:
+    """The column and every column it is a plain copy of, back to the inputs."""
+    todo, seen = [(node, name)], set()
+    while todo:
+        at = todo.pop()
+        if at not in seen:
+            seen.add(at)
+            yield at
+            todo += _copied_from(graph, *at)
+
+
+def _copied_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
+    match graph.nodes[node]:
+        case n.Linear(source, n.Map(columns)):
+            expr = dict(columns)[name]
+            return [(source, expr.name)] if isinstance(expr, Read) else []
+        case n.Linear(_, n.Apply()) | n.Input():
+            return []
+        case n.Join(left, right, columns):
+            return [((left, right)[side], there) for shown, side, there in columns if shown == name]
+        case n.Reduce(source, key, reducer):
+            kept = name in key or isinstance(reducer, n.Top)
+            return [(source, name)] if kept else []
+        case _:
+            return [(source, name) for source in n.sources_of(graph.nodes[node])]
