@@ -1,4 +1,4 @@
-"""What composed operators mean, asked of the oracle: the same answers as a few plain lines of Python."""
+"""What composed operators mean, asked of the oracle and of the engine: the answers of a few plain lines of Python."""
 
 import math
 from collections import Counter
@@ -12,14 +12,22 @@ import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow import col
 from ebbflow.frontend.session import compute
+from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
 
 VALUES = [None, 0, 1, 2, 3]
+ASKED = [OracleRuntime]
+
+
+@pytest.fixture(params=[OracleRuntime, LocalRuntime], ids=["oracle", "local"], autouse=True)
+def asked(request):
+    """Every claim is asked of both."""
+    ASKED[0] = request.param
 
 
 def rows_of(flow, **inputs):
     """Every output as a Counter from row to count."""
-    tables = compute(flow, inputs, runtime=OracleRuntime)
+    tables = compute(flow, inputs, runtime=ASKED[0])
     return {name: Counter({row[:-1]: row[-1] for row in table.rows()}) for name, table in tables.items()}
 
 
