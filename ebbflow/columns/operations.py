@@ -125,7 +125,7 @@ def _castable(here: Type, target: Type) -> bool:
 
 def _cast_hint(here: Type, target: Type) -> str:
     if here == DATE:
-        return "Days between two dates are date_diff(a, b); parts are .dt.year(), .dt.month(), .dt.day()."
+        return "Days between two dates are end.dt.days_since(start); parts are .dt.year(), .dt.month(), .dt.day()."
     return f'Through text: .cast("string").cast("{target}").'
 
 
@@ -145,7 +145,7 @@ def _numbers(op: str, args: Sequence[Expr]) -> None:
     if op == "add" and STRING in types:
         hint = "Text is put together with ebb.concat(a, b); a number in text becomes one with .cast."
     elif DATE in types or TIMESTAMP in types:
-        hint = "Days are added with date_add(date, days) and counted with date_diff(end, start)."
+        hint = "Days are added with .dt.add_days(n) and counted with .dt.days_since(start)."
     raise _refuse(op, args, "numbers", hint)
 
 

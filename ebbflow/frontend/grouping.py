@@ -16,7 +16,7 @@ from ebbflow.columns import written as w
 from ebbflow.columns.ddl import checked, schema_of
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
-from ebbflow.columns.resolve import resolve
+from ebbflow.columns.resolve import resolve, unknown_column
 from ebbflow.columns.schema import DOUBLE, LONG, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -238,21 +238,25 @@ class _Aggregation:
         node = self.reduced([(name, part) for part, name in hidden.items()])
         schema = self.graph.schemas[node]
         keys = [(name, Read(name, schema[name])) for name, _ in self.keys]
-        where = f"the groups of {called(self.graph, self.node)}"
-        return projected(
-            self.graph,
-            node,
-            [*keys, *((name, resolve(_replaced(column.tree, hidden), schema, "agg", where)) for name, column in asked)],
-        )
+        shown = []
+        for name, column in asked:
+            tree = self._replaced(column.tree, hidden)
+            shown.append((name, resolve(tree, schema, "agg", called(self.graph, self.node))))
+        return projected(self.graph, node, [*keys, *shown])
 
-
-def _replaced(tree: w.Written, hidden: dict[w.Aggregated, str]) -> w.Written:
-    match tree:
-        case w.Aggregated():
-            return w.Named(hidden[tree])
-        case w.Applied(op, args, options):
-            return w.Applied(op, tuple(_replaced(arg, hidden) for arg in args), options)
-    return tree
+    def _replaced(self, tree: w.Written, hidden: dict[w.Aggregated, str]) -> w.Written:
+        """The expression over the reduction's answers; beside aggregates, only the keys have one value for a group."""
+        match tree:
+            case w.Aggregated():
+                return w.Named(hidden[tree])
+            case w.Applied(op, args, options):
+                return w.Applied(op, tuple(self._replaced(arg, hidden) for arg in args), options)
+            case w.Named(name) if all(name != key for key, _ in self.keys):
+                groups = f"the groups of {called(self.graph, self.node)}"
+                keys = [key for key, _ in self.keys]
+                more = f'One value of many is ebb.any_value("{name}").'
+                raise unknown_column(f'agg looks for the column "{name}" in {groups}', name, keys, more)
+        return tree
 
 
 def result_type(op: str, kind: Type | None) -> Type:

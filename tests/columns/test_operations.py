@@ -352,7 +352,7 @@ def test_text_beside_a_date_is_read_as_one():
     [
         ("add", "l t", 'add takes numbers; "l" is a long, "t" is a string'),
         ("add", "t t", "ebb.concat"),
-        ("add", "day i", "date_add"),
+        ("add", "day i", ".dt.add_days(n)"),
         ("add", "yes l", '"yes" is a boolean'),
         ("eq", "l t", "two values of one type"),
         ("eq", "yes l", "two values of one type"),

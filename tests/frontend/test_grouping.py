@@ -136,7 +136,7 @@ def test_reduce_puts_keys_in_front(sales):
         (lambda g: g.agg(total=ebb.sum("shop")), TypeMismatch, "sum adds up numbers"),
         (lambda g: g.agg(total=ebb.avg("ok")), TypeMismatch, '.cast("long")'),
         (lambda g: g.agg(shop=ebb.count()), DuplicateName, "is a key of the groups"),
-        (lambda g: g.agg(total=ebb.sum("price") + col("n")), UnknownColumn, "the groups of sales"),
+        (lambda g: g.agg(total=ebb.sum("price") + col("n")), UnknownColumn, "the groups of sales, which has: shop."),
         (lambda g: g.sum(), NotAnExpression, "of which columns"),
         (lambda g: g.top(2), NotAnExpression, "needs an order"),
         (lambda g: g.top(0, order_by="n"), TypeMismatch, "first n rows"),
