@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -754,31 +756,50 @@ class _Columns:
         self.schema, self.pool = schema, pool
         self.lanes = [np.ascontiguousarray(lane, np.int64) for lane in lanes]
         self.rows = lanes.shape[1]
+        self.given = schema
         self.known: dict[Expr, Column] = {}
 
     def of(self, exprs: Sequence[Expr]) -> np.ndarray:
         lifted = [self.lift(expr) for expr in exprs]
-        out = np.empty((len(exprs) + 1, self.rows), np.int64)
-        for i in range(0, len(exprs), OUTPUTS):
-            part = lifted[i : i + OUTPUTS]
-            words = program(part, None, self.schema, self.pool)
-            for j, expr in enumerate(part):
-                one = program([expr], None, self.schema, self.pool) if words is None else None
-                if words is None:
-                    assert one is not None, expr
-                    out[i + j] = self.run(one, [expr], 1)[0]
+        out = np.empty((len(exprs), self.rows), np.int64)
+        computed = []
+        for i, expr in enumerate(lifted):
+            if isinstance(expr, Column):
+                out[i] = self.lanes[self.schema.index(expr.name)]
+            elif isinstance(expr, Literal):
+                out[i] = to_lane(expr.value, expr.type, self.pool)
+            else:
+                computed.append(i)
+        for at in range(0, len(computed), OUTPUTS):
+            part = computed[at : at + OUTPUTS]
+            words = self.words([lifted[i] for i in part])
             if words is not None:
-                out[i : i + len(part)] = self.run(words, part, len(part))
-        return out[:-1]
+                out[part] = self.run(words, [exprs[i] for i in part])
+            else:
+                for i in part:
+                    words = self.words([lifted[i]])
+                    assert words is not None, lifted[i]
+                    out[i] = self.run(words, [exprs[i]])[0]
+        return out
 
-    def run(self, words: np.ndarray, exprs: Sequence[Expr], columns: int) -> np.ndarray:
+    def words(self, exprs: list[Expr]) -> np.ndarray | None:
+        """The program, written once per pool."""
+        written, key = _WRITTEN.setdefault(self.pool, {}), (tuple(exprs), self.schema)
+        if key not in written:
+            if len(written) >= MOST_WRITTEN:
+                written.clear()
+            written[key] = program(exprs, None, self.schema, self.pool)
+        return written[key]
+
+    def run(self, words: np.ndarray, exprs: Sequence[Expr]) -> np.ndarray:
         rows = np.stack(self.lanes) if self.lanes else np.empty((0, self.rows), np.int64)
-        out = np.empty((columns + 1, self.rows), np.int64)
+        out = np.empty((len(exprs) + 1, self.rows), np.int64)
         scratch = np.zeros(1 + len(self.lanes) + REGISTERS, np.int64)
         scratch[0] = address_of(scratch)
         stopped = interpret_rows(memory(), address_of(words), rows, out, scratch)
         if stopped < self.rows:
-            raise overflowed(exprs, self.schema, self.pool, [lane[stopped] for lane in self.lanes])
+            row = [lane[stopped] for lane in self.lanes[: len(self.given)]]
+            raise overflowed([self.restored(expr) for expr in exprs], self.given, self.pool, row)
         return out[:-1]
 
     def lift(self, expr: Expr) -> Expr:
@@ -790,16 +811,24 @@ class _Columns:
             if sum(map(_size, args)) > LARGEST_PROGRAM:
                 args = tuple(self.column(arg, self.of([arg])[0]) if isinstance(arg, Call) else arg for arg in args)
             call = replace(expr, args=args)
-            if program([_shallow(call)], None, _shallow_schema(call), self.pool) is not None:
+            if _is_inside(call):
                 return call
             self.known[expr] = self.column(call, self.apart(call))
         return self.known[expr]
+
+    def restored(self, expr: Expr) -> Expr:
+        """The expression with the columns that were computed outside replaced by what they hold."""
+        if isinstance(expr, Column) and expr.name not in self.given:
+            held = next((call for call, column in self.known.items() if column == expr), expr)
+            return self.restored(held) if held != expr else expr
+        return replace(expr, args=tuple(map(self.restored, expr.args))) if isinstance(expr, Call) else expr
 
     def column(self, expr: Expr, lane: np.ndarray) -> Column:
         name = f"\0{len(self.lanes)}"
         self.lanes.append(lane)
         self.schema = Schema((*self.schema.fields, Field(name, expr.type)))
-        return Column(name, expr.type)
+        found = self.known[expr] = Column(name, expr.type)
+        return found
 
     def apart(self, call: Call) -> np.ndarray:
         """An operation that looks at values: once for each distinct combination of arguments."""
@@ -810,10 +839,17 @@ class _Columns:
         return _compute_values(call, known, distinct.shape[1], self.pool)[where]
 
 
+_WRITTEN: WeakKeyDictionary[Pool, dict[Any, np.ndarray | None]] = WeakKeyDictionary()
+MOST_WRITTEN = 1000
+FEW = 16
+
+
 def _distinct(lanes: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct columns of an array of lanes, and which of them each row has."""
     if not len(lanes):
         return np.empty((0, 1), np.int64), np.zeros(rows, np.int64)
+    if rows <= FEW:
+        return lanes, np.arange(rows)
     codes = np.zeros(rows, np.int64)
     for lane in lanes:
         values, code = np.unique(lane, return_inverse=True)
@@ -847,14 +883,16 @@ def lanes_of(values: list[Any], kind: Type, pool: Pool) -> np.ndarray:
     return np.array([to_lane(value, kind, pool) for value in values], np.int64)
 
 
-def _shallow(call: Call) -> Call:
-    """The operation alone, its arguments taken as columns."""
+def _is_inside(call: Call) -> bool:
+    """Whether the operation alone is possible inside, its arguments taken as columns."""
     args = [arg if isinstance(arg, Literal) else Column(f"{i}", arg.type) for i, arg in enumerate(call.args)]
-    return replace(call, args=tuple(args))
+    return _is_inside_alone(replace(call, args=tuple(args)))
 
 
-def _shallow_schema(call: Call) -> Schema:
-    return Schema(tuple(Field(f"{i}", arg.type) for i, arg in enumerate(call.args)))
+@lru_cache(10_000)
+def _is_inside_alone(call: Call) -> bool:
+    schema = Schema(tuple(Field(f"{i}", arg.type) for i, arg in enumerate(call.args)))
+    return program([call], None, schema, Pool()) is not None
 
 
 def _size(expr: Expr) -> int:

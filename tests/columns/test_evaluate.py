@@ -334,3 +334,14 @@ def test_floats_are_rounded_as_their_shortest_decimal(x, digits):
     assume(x < 2.0**52)
     found = e.round_decimal(float(x), digits)
     assert from_lane(found, DOUBLE, None) == OPERATIONS["round"].fn(float(x), digits)
+
+
+def test_an_overflow_beside_text_is_told_in_the_users_words():
+    schema = Schema((Field("x", LONG), Field("s", STRING)))
+    x, s = Column("x", LONG), Column("s", STRING)
+    pool = Pool()
+    expr = typed("mul", [x, typed("add", [x, cast(typed("trim", [s]), LONG)])])
+    lanes = np.array([[2**62], pool.encode_texts([" 3 "])])
+    assert e.outside([expr], None, schema, pool, np.array([[2], lanes[1]]))[0].tolist() == [[10]]
+    with pytest.raises(NumberOverflow, match=r"mul\(x, add\(x, cast\(trim\(s\), 'long'\)\)\) overflows: .* s=' 3 '"):
+        e.outside([expr], None, schema, pool, lanes)
