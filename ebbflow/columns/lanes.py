@@ -32,6 +32,7 @@ NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 MICROSECOND = timedelta(microseconds=1)
 SHOWN = 200
+FEW = 1000  # below that many values, to ask Arrow costs more than it saves
 EXACT = Context(prec=60)
 FORMS = "Rows are a list of tuples or of dicts, a dict of columns, a numpy structured array, or anything Arrow."
 
@@ -65,6 +66,8 @@ def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
 
 def _columns(values: Any, schema: Schema) -> list[Any]:
     """The columns in the schema's order, each in whatever form it came."""
+    if type(values) is list:
+        return _of_rows(values, schema)
     if isinstance(values, Mapping):
         return _by_name(values, schema)
     if isinstance(values, np.ndarray):
@@ -105,6 +108,8 @@ def _by_name(columns: Mapping[str, Any], schema: Schema) -> list[Any]:
 
 def _check_names(names: Iterable[Any], schema: Schema, where: str) -> None:
     names = list(names)
+    if names == list(schema.names):
+        return
     told = ", ".join(map(str, names))[:SHOWN] or "none"
     for name in schema.names:
         if name not in names:
@@ -156,6 +161,8 @@ def _counted(n: int) -> str:
 
 def encode_column(column: Any, field: Field, pool: Pool) -> Lane:
     """One column in any form as a lane."""
+    if type(column) is list:
+        return _from_values(column, field, pool)
     if not isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray | list | tuple):
         column = _known_form(column, field)
     if isinstance(column, pa.ChunkedArray):
@@ -508,7 +515,11 @@ def _fits(kind: type, field: Field) -> bool:
 
 
 def _from_values(values: list[Any], field: Field, pool: Pool, start: int = 0) -> Lane:
-    kinds = set(map(type, values)) - {type(None)}
+    kinds = set(map(type, values))
+    if kinds == {int} and field.type.is_integer and len(values) < FEW:
+        if _least(field.type) <= min(values) and max(values) < BOUNDS[field.type.name]:
+            return np.array(values, np.int64)
+    kinds.discard(type(None))
     wrong = {kind for kind in kinds if not _fits(kind, field) and not _is_missing(kind)}
     if wrong:
         row = next(i for i, value in enumerate(values) if type(value) in wrong)
