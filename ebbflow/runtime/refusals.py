@@ -21,7 +21,7 @@ def refusal(worker, time_of) -> EbbflowError:
     cell = worker.plan.cells[number]
     place, name = graph.places[cell.node], graph.called(cell.node)
     try:
-        row = time_of(np.array([rank]))[0].tolist()
+        row = time_of(worker, np.array([rank]))[0].tolist()
         when = f" at time {row[0] if len(row) == 1 else tuple(row)}"
     except IndexError:
         when = ""
