@@ -10,6 +10,7 @@ Rule: every change is fed before the frontier of its input has passed its time.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from random import Random
 
 from hypothesis import strategies as st
@@ -36,7 +37,9 @@ def random_times(random: Random, width: int, many: bool) -> list[Time]:
     """A few times to choose from: often a chain or a grid, now and then far apart."""
     if many:
         sides = {1: 60, 2: 6, 3: 3}
-        return [tuple(random.randint(0, sides[width]) for _ in range(width)) for _ in range({1: 50, 2: 12, 3: 7}[width])]
+        return [
+            tuple(random.randint(0, sides[width]) for _ in range(width)) for _ in range({1: 50, 2: 12, 3: 7}[width])
+        ]
     side = {1: random.randint(1, 7), 2: random.randint(1, 4), 3: random.randint(1, 2)}[width]
     stride = random.choice([1, 1, 1, 1, 3, 10**6])
     count = random.randint(1, {1: 8, 2: 8, 3: 6}[width])
@@ -44,7 +47,7 @@ def random_times(random: Random, width: int, many: bool) -> list[Time]:
 
 
 def random_row(random: Random, domain: list, columns: int, nullable: bool) -> Row:
-    return tuple(None if nullable and random.random() < 0.15 else random.choice(domain) for _ in range(columns))
+    return tuple(None if nullable and random.random() < 0.25 else random.choice(domain) for _ in range(columns))
 
 
 def random_changes(random: Random, name: str, rows: list[Row], times: list[Time], many: bool) -> list[Change]:
@@ -117,16 +120,43 @@ def random_history(random: Random, inputs: dict[str, int], domain: list, nullabl
         domain = [*domain, *range(4, 30)]
     rows = {}
     for name, columns in inputs.items():
-        count = random.randint(3, 40) if many else random.randint(1, 8)
+        count = random.randint(3, 40) if many else random.randint(2, 12)
         rows[name] = [random_row(random, domain, columns, nullable) for _ in range(count)]
+        if random.random() < 0.7 and columns == 2:  # a path through the domain, so that loops have a long way to go
+            rows[name] = rows[name][: random.randint(1, 5)] + list(zip(domain, domain[1:], strict=False))
         if many:
             rows[name] = [(random.choice(domain[:2]), *row[1:]) for row in rows[name]]
+    if random.random() < 0.6 and not many:
+        return nudged(random, rows, width)
     changes = [change for name in inputs for change in random_changes(random, name, rows[name], times, many)]
     moves = random_frontiers(random, list(inputs), times, random.choice([1, 2, 2, 3, 4, 6]))
     steps = dealt(random, changes, moves, random.choice([0.0, 0.3, 1.0]))
     if random.random() < 0.2:
         steps = [replace(step, takes=random.random() < 0.5) for step in steps]
     return steps
+
+
+def nudged(random: Random, rows: dict[str, list[Row]], width: int) -> list[Step]:
+    """Much at first, then a change here and there, each time in a step of its own: what was settled moves a little."""
+    grid = list(product(range({1: 9, 2: 4, 3: 3}[width]), repeat=width))
+    later = sorted(random.sample(grid, random.randint(4, min(9, len(grid)))))
+    least = (0,) * width
+    every = [(name, row) for name in rows for row in dict.fromkeys(rows[name])]
+    there = {one for one in every if random.random() < 0.85}
+    changes: list[Change] = [(name, row, least, 1) for name, row in every if (name, row) in there]
+    for time in later:
+        for _ in range(random.choice([1, 1, 1, 2, 3])):
+            absent = [one for one in every if one not in there]
+            name, row = one = random.choice(absent if absent and random.random() < 0.6 else every)
+            changes.append((name, row, time, -1 if one in there else 1))
+            there ^= {one}
+    moves = []
+    now: tuple[Time, ...] = ((0,) * len(least),)
+    for time in later[1:]:
+        now = joined(now, lower_envelope([[t for t in later if t >= time]]))
+        moves.append(dict.fromkeys(rows, now))
+    moves.append(dict.fromkeys(rows, ()))
+    return dealt(random, changes, moves, random.choice([0.0, 0.0, 0.3]))
 
 
 def recut(random: Random, steps: list[Step], pieces: int, times: list[Time]) -> list[Step]:

@@ -303,7 +303,7 @@ def core(s: Sketch, edges: int, degree: int, parent: int | None = None) -> int:
 # ---- random programs ------------------------------------------------------------------------
 
 DOMAINS: dict[Type, list] = {
-    LONG: [0, 1, 2, 3],
+    LONG: [0, 1, 2, 3, 4, 5, 6],
     STRING: ["", "a", "b", "ab", "é"],
     DOUBLE: [0.0, -0.0, 1.5, 0.1, 0.2, -2.25, 1e16, math.inf, math.nan],
     BOOLEAN: [False, True],
@@ -364,7 +364,7 @@ class Author:
         self.s = Sketch(*("time", "valid", "known")[: self.width])
         kinds = [LONG, STRING, DOUBLE, BOOLEAN, DATE, DECIMAL]
         self.type = random.choices(kinds, [80, 7, 6, 3, 2, 2])[0]
-        self.nullable = random.random() < 0.2
+        self.nullable = random.random() < 0.25
         self.schema = schema(a=self.type, b=self.type)
         self.tags: set[str] = {f"{self.width} coordinates", str(self.type)}
         if self.nullable:
@@ -373,6 +373,7 @@ class Author:
     def program(self) -> Program:
         s, random = self.s, self.random
         known = [s.input(name, self.schema) for name in ("x", "y", "z")[: random.randint(1, 3)]]
+        self.inputs = list(known)
         depth = random.choices([0, 1, 2, 3], [18, 32, 46, 4])[0]
         self.tags.add(f"{depth} nested loops")
         self.grow(known, random.randint(0, 2), self.free)
@@ -393,6 +394,10 @@ class Author:
     def pick(self, known: list[int]) -> int:
         """One of the collections, the later ones more likely."""
         return known[max(self.random.randrange(len(known)), self.random.randrange(len(known)))]
+
+    def edges(self, known: list[int]) -> int:
+        """Something to walk along: mostly an input as it is, since little is left of what many steps have changed."""
+        return self.random.choice(self.inputs) if self.random.random() < 0.65 else self.pick(known)
 
     def grow(self, known: list[int], steps: int, step) -> None:
         for _ in range(steps):
@@ -550,27 +555,38 @@ class Author:
         roll = self.random.random()
         if not sets and self.type == LONG and depth == 1 and roll < 0.12:
             return self.improving(known, parent)
+        if not sets and depth == 1 and roll < 0.2:
+            self.tags.add("components")
+            return labels(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent)
         if not sets and depth == 2 and roll < 0.12:
             self.tags.add("strong")
-            return strong(self.s, self.s.distinct(self.pick(known)), parent)
+            return strong(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent)
         if not sets and depth == 1 and roll > 0.94:
             self.tags.add("core")
-            return core(self.s, self.s.distinct(self.pick(known)), 1 + (roll > 0.97), parent)
+            return core(self.s, self.within(self.s.distinct(self.edges(known)), parent), 1 + (roll > 0.97), parent)
         if not sets and roll < 0.42:
             return self.bounded(known, depth, parent)
         return self.climbing(known, depth, parent)
+
+    def within(self, source: int, loop: int | None) -> int:
+        return source if loop is None else self.s.enter(source, loop)
 
     def climbing(self, known: list[int], depth: int, parent: int | None) -> int:
         s, random = self.s, self.random
         self.tags.add("climbing loop")
         loop = s.loop(parent, max_rounds=random.randint(1, 4) if random.random() < 0.08 else None)
-        starts = [s.distinct(self.pick(known)) for _ in range(1 + (random.random() < 0.25))]
+        starts = [self.start(known) for _ in range(1 + (random.random() < 0.25))]
         if len(starts) > 1:
             self.tags.add("mutual")
         variables = [s.variable(start, loop, i) for i, start in enumerate(starts)]
-        outer = [s.enter(s.distinct(self.pick(known)), loop) for _ in range(random.randint(1, 2))]
+        outer = [s.enter(s.distinct(self.edges(known)), loop) for _ in range(random.randint(1, 2))]
         inside = [*outer, *variables]
-        self.grow(inside, random.randint(1, 2) if depth == 1 else random.randint(0, 1), self.monotone)
+        if random.random() < 0.75:  # a step along edges, which takes many rounds
+            path = s.join(variables[0], random.choice(outer), {"b": "a"}, a="left.a", b="right.b")
+            inside.append(path)
+            self.grow(inside, random.choice([0, 0, 0, 1]), self.monotone)
+        else:
+            self.grow(inside, random.randint(1, 2) if depth == 1 else random.randint(0, 1), self.monotone)
         if depth > 1:
             inside.append(self.loop(inside, depth - 1, loop, sets=True))
             self.grow(inside, random.randint(0, 1), self.monotone)
@@ -580,10 +596,22 @@ class Author:
         following = [s.graph.next_of[variable] for variable in variables]
         return s.leave(random.choice([*following, *following, inside[-1]]), loop)
 
+    def start(self, known: list[int]) -> int:
+        """A set to start from; often a small one, from which the way is long."""
+        s = self.s
+        inside = s.graph.scopes[known[-1]]
+        source = self.pick(known) if inside else self.edges(known)
+        if self.random.random() < 0.55:
+            first = lit(DOMAINS[self.type][0], self.type)
+            source = s.filter(source, call("eq", s.col(source, "a"), first))
+            if self.random.random() < 0.5:
+                source = s.map(source, a="a", b="a")
+        return s.distinct(source)
+
     def improving(self, known: list[int], parent: int | None) -> int:
         s, random = self.s, self.random
         self.tags.add("improving loop")
-        edges, start = s.distinct(self.pick(known)), s.distinct(self.pick(known))
+        edges, start = s.distinct(self.edges(known)), self.start(known)
 
         def body(found: int, loop: int) -> int:
             stepped = s.join(found, s.enter(edges, loop), {"a": "a"}, a="right.b", b="left.b")

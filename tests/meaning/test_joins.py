@@ -36,6 +36,15 @@ def test_null_keys_match_nothing(s, x, y):
 
 
 @claim(nulls=True)
+def test_null_keys_of_reductions_match_nothing(s, x, y):
+    """Nulls form a group, and that group has no partner, not even itself."""
+    counts = s.aggregate(x, ("a",), b=("count_rows", None))
+    lows = s.aggregate(y, ("a",), b=("min", "b"))
+    one = s.join(counts, counts, {"a": "a"}, a="left.b", b="right.b")
+    return s.concat(one, s.join(counts, lows, {"a": "a"}, a="left.b", b="right.b"))
+
+
+@claim(nulls=True)
 def test_nulls_beside_the_key_are_kept(s, x, y):
     return s.join(x, y, {"a": "a"}, a="left.b", b="right.b")
 

@@ -1,0 +1,235 @@
+"""Planted bugs: each a change of a few words to the engine that some test must notice.
+
+Rule: a patch names text that occurs exactly once, so that one that no longer applies fails loudly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str  # what is wrong in it
+    file: str  # inside the package
+    old: str
+    new: str
+    runtime: str | None = None  # where it shows; in bulk, on all the local ones in turn, unless named
+    claim: str | None = None  # the claim that notices it, where random cases would take too long
+
+    def apply(self, package: Path) -> None:
+        path = package / self.file
+        text = path.read_text()
+        found = text.count(self.old)
+        if found != 1:
+            raise LookupError(f'mutant "{self.name}": its text occurs {found} times in {self.file}, not once')
+        path.write_text(text.replace(self.old, self.new))
+
+
+MUTANTS = [
+    Mutant(
+        "only pairs of times are joined",
+        "operators/closure.py",
+        "    i = 0\n    while i < H[W + MOMENTS + LEN]:\n",
+        "    i = 0\n    seeds = H[W + MOMENTS + LEN]\n    while i < seeds:\n",
+    ),
+    Mutant(
+        "owed times are forgotten",
+        "operators/closure.py",
+        "                    push_word(H, W, nd + OWES, rc)\n"
+        "                    push_word(H, W, nd + OWES, rounds)\n"
+        "                    push_word(H, W, nd + OWES, both)\n",
+        "",
+    ),
+    Mutant(
+        "owed times that are not due yet are dropped",
+        "runtime/walk.py",
+        "            p = reserve(H, W, v, H[v + LEN] + 3) + H[v + LEN]\n"
+        "            H[p] = rc\n"
+        "            H[p + 1] = H[side + at + 1]\n"
+        "            H[p + 2] = H[side + at + 2]\n"
+        "            H[v + LEN] += 3\n",
+        "            H[v + LEN] += 0\n",
+    ),
+    Mutant(
+        "moments are visited in no order",
+        "operators/closure.py",
+        "    if n > 1:\n        step = c + 2\n",
+        "    if n > 99999:\n        step = c + 2\n",
+    ),
+    Mutant(
+        "compaction goes one step too far",
+        "trace/clock.py",
+        "            least = min(least, max(H[p + k], H[f + i + k]))\n",
+        "            least = max(least, max(H[p + k], H[f + i + k]))\n",
+    ),
+    Mutant(
+        "compaction advances past the frontier",
+        "trace/clock.py",
+        "        H[s + k] = least\n    return intern_time(H, W, s)\n",
+        "        H[s + k] = least + 1\n    return intern_time(H, W, s)\n",
+    ),
+    Mutant(
+        "a frontier is off by one: what is at it counts as complete",
+        "trace/clock.py",
+        "            if H[f + i + k] > H[p + k]:\n",
+        "            if H[f + i + k] >= H[p + k]:\n",
+    ),
+    Mutant(
+        "rows at the frontier are taken too early",
+        "runtime/local.py",
+        "~(times >= np.array(time, np.int64)).all(axis=1)",
+        "~(times > np.array(time, np.int64)).all(axis=1)",
+    ),
+    Mutant(
+        "an exchange goes to the wrong shard",
+        "operators/edges.py",
+        "    n = H[p]\n    h = 0\n",
+        "    n = H[p]\n    h = H[W + ME]\n",
+        "local-3",
+    ),
+    Mutant(
+        "rows stay with the worker that made them",
+        "operators/edges.py",
+        "                if owner != H[W + ME]:\n",
+        "                if owner == -1:\n",
+        "local-2",
+    ),
+    Mutant(
+        "workers agree on the round of the first of them",
+        "runtime/local.py",
+        "            agreed = min(\n",
+        "            agreed = max(\n",
+        "local-3",
+    ),
+    Mutant(
+        "a pair of updates meets twice",
+        "operators/join.py",
+        "    seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds\n",
+        "    seen = rounds + 1\n",
+    ),
+    Mutant(
+        "a pair of updates never meets",
+        "operators/join.py",
+        "    seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds\n",
+        "    seen = rounds\n",
+    ),
+    Mutant(
+        "a pair meets at the time of its later arrival only",
+        "operators/join.py",
+        "else max(rank, H[q])\n",
+        "else H[q]\n",
+    ),
+    Mutant(
+        "a pair meets in the round of its later arrival only",
+        "operators/join.py",
+        "        m = diff_of(H[e + 1])\n        at = join_rounds(s, rounds, guard, bits)\n",
+        "        m = diff_of(H[e + 1])\n        at = rounds\n",
+    ),
+    Mutant(
+        "long histories are merged without what came before",
+        "operators/join.py",
+        "                    sx += a\n",
+        "                    sx = a\n",
+    ),
+    Mutant(
+        "a retraction is lost",
+        "operators/reduce.py",
+        "        if H[h + i] != copies:\n",
+        "        if H[h + i] < copies:\n",
+    ),
+    Mutant(
+        "rounds that meet later entries are not owed",
+        "operators/gather.py",
+        "                queue(H, W, nd, rc, both)\n",
+        "                rounds or queue(H, W, nd, rc, both)\n",
+    ),
+    Mutant(
+        "what was said in later rounds is not owed a correction",
+        "operators/reduce.py",
+        "        owe_rounds(H, W, nd, rc, so, w1, rounds)\n        if H[tb + FOLDS]:\n",
+        "        if H[tb + FOLDS]:\n",
+    ),
+    Mutant(
+        "null keys match in joins",
+        "operators/edges.py",
+        "    for i in range(H[nd + NULLS]):\n",
+        "    for i in range(0):\n",
+    ),
+    Mutant(
+        "null keys of a reduction match in joins",
+        "operators/reduce.py",
+        "            if H[rc + k] == NULL:\n                return\n",
+        "            if H[rc + k] == NULL:\n                break\n",
+        claim="test_null_keys_of_reductions_match_nothing",
+    ),
+    Mutant(
+        "feedback without an increment",
+        "operators/edges.py",
+        "            rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]\n",
+        "            rounds = H[e] & H[ed + MASK]\n",
+    ),
+    Mutant(
+        "a bounded loop runs one round too many",
+        "operators/edges.py",
+        "((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:\n",
+        "((1 << H[W + BITS]) - 1)) > H[ed + MOST]:\n",
+    ),
+    Mutant(
+        "a pending bucket is dropped",
+        "operators/node.py",
+        "    if b >= 0 and H[p + b] == rounds:\n        return p + b\n",
+        "    if b >= 0 and H[p + b] == rounds:\n        H[p + b + B_ITEMS + LEN] = 0\n        return p + b\n",
+    ),
+    Mutant(
+        "distinct keeps what counts zero",
+        "operators/reducers.py",
+        "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
+        "        H[W + WANT + LEN] = 1 if total >= 0 else 0\n",
+    ),
+    Mutant(
+        "distinct asks for two",
+        "operators/reducers.py",
+        "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
+        "        H[W + WANT + LEN] = 1 if total > 1 else 0\n",
+    ),
+    Mutant(
+        "a count of zero is an answer",
+        "operators/reducers.py",
+        "        H[W + WANT + LEN] = n + 1 if total != 0 else 0\n",
+        "        H[W + WANT + LEN] = n + 1\n",
+    ),
+    Mutant(
+        "the least value may be one that is gone",
+        "operators/reducers.py",
+        "            if x != NULL and H[v + i * step] > 0:\n",
+        "            if x != NULL and H[v + i * step] >= 0:\n",
+    ),
+    Mutant(
+        "top does not cut the copies of its last row",
+        "operators/reducers.py",
+        "        copies = min(left, H[at])\n",
+        "        copies = H[at]\n",
+    ),
+    Mutant(
+        "rows held for a later time are let go",
+        "operators/edges.py",
+        "    v = nd + HOLD\n    n = H[v + LEN]\n    if n == 0:\n",
+        "    v = nd + HOLD\n    n = H[v + LEN]\n    H[v + LEN] = 0\n    if n >= 0:\n",
+    ),
+    Mutant(
+        "events of one time are not brought into order",
+        "operators/gather.py",
+        "    if not in_order:\n        sort_events(H, W, H[events + PTR], zn)\n    return base\n",
+        "    return base\n",
+    ),
+    Mutant(
+        "folding forgets that entries are of different rounds",
+        "trace/segment.py",
+        "            g = p + j * w\n            if (\n                H[g] == H[e]\n                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)\n"
+        "                and same(H, g + VALUE, e + VALUE, w - VALUE)\n            ):\n                break\n",
+        "            g = p + j * w\n            if (\n                (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)\n"
+        "                and same(H, g + VALUE, e + VALUE, w - VALUE)\n            ):\n                break\n",
+    ),
+]
