@@ -110,9 +110,14 @@ def _call_by_name(dispatcher: Any, signature: tuple[types.Type, ...]) -> None:
     """
     compiled = dispatcher.overloads[signature]
     called = copy(compiled.fndesc)
-    called.mangled_name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"  # the same in every process
+    called.mangled_name = _symbol(dispatcher.py_func)
     ll.add_symbol(called.mangled_name, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
     dispatcher.targetctx.insert_user_function(compiled.entry_point, called, ())
+
+
+def _symbol(f: Callable[..., Any]) -> str:
+    """By what other kernels call this one: the same in every process."""
+    return f"{f.__module__}.{f.__qualname__}"
 
 
 def compile_all(progress: Callable[[int, int], None] | None = None) -> int:
@@ -202,8 +207,10 @@ _OTHERS = ("numpy", "math", "numba", "builtins")  # their versions are part of t
 def _essence_of(value: Any, f: FunctionType) -> str:
     if isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value)):
         return repr(value)
-    if hasattr(value, "py_func"):
+    if hasattr(value, "py_func") and value.targetoptions.get("forceinline"):
         return f"{_fingerprint(value.py_func)} {value.targetoptions}"
+    if hasattr(value, "py_func"):  # called by name: nothing of it is compiled in but what it takes and gives
+        return f"{_symbol(value.py_func)} {value.nopython_signatures}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, ModuleType | type):

@@ -1,7 +1,7 @@
 """Reduce: recompute a key at the times its answer may differ, and emit the correction.
 
 At fixed rounds the slice's own entries, ordered by time, are a chain: each distinct time is a moment, and one scan meets
-them all.  With several coordinates the moments are closed under join first (`closure`).  At each moment the answer is
+them all.  With several coordinates the history is replayed.  At each moment the answer is
 compared with what has been said so far.
 
 Rule: after a visit, what was said up to any complete time at these rounds equals the answer there.
@@ -10,7 +10,6 @@ Rule: after a visit, what was said up to any complete time at these rounds equal
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.closure import find_moments, values_at
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
 from ebbflow.operators.join import show_readers
 from ebbflow.operators.node import (
@@ -27,12 +26,11 @@ from ebbflow.operators.reducers import (
     COUNTED,
     DISTINCT,
     SUMMED,
-    TOPPED,
-    answer_bag,
     answer_sums,
-    answer_top,
     answer_total,
 )
+from ebbflow.operators.replay import replay, values_at
+from ebbflow.operators.say import answer_values, ask, correct
 from ebbflow.operators.sums import add_row, gather_sums, touch_input
 from ebbflow.trace.heap import (
     DELTA,
@@ -44,79 +42,17 @@ from ebbflow.trace.heap import (
     GUARD,
     HAVE,
     LEN,
-    MOMENTS,
     PTR,
     VALUES,
     WANT,
     hash_lanes,
     reserve,
     rounds_precede,
-    same,
 )
 from ebbflow.trace.segment import VALUE, diff_of, push_entry, rank_of, sort_rows, touch
 from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
 
 NULL = -9223372036854775808
-
-
-@kernel
-def say(H, W, rank, diff, lanes, nv):
-    """One more correction: `rank, diff, lanes`."""
-    v = W + DELTA
-    n = H[v + LEN]
-    p = reserve(H, W, v, n + 2 + nv) + n
-    H[p] = rank
-    H[p + 1] = diff
-    for k in range(nv):
-        H[p + 2 + k] = H[lanes + k]
-    H[v + LEN] = n + 2 + nv
-
-
-@kernel
-def correct(H, W, nv, rank):
-    """Say whatever makes HAVE equal WANT, and leave it so.
-
-    needs:  both are lists of `copies, lanes`; each row once in HAVE.
-    """
-    step = nv + 1
-    w = H[W + WANT + PTR]
-    wn = H[W + WANT + LEN]
-    h = H[W + HAVE + PTR]
-    hn = H[W + HAVE + LEN]
-    for i in range(0, hn, step):
-        copies = 0
-        for j in range(0, wn, step):
-            if H[w + j] != 0 and same(H, h + i + 1, w + j + 1, nv):
-                copies += H[w + j]
-                H[w + j] = 0
-        if H[h + i] != copies:
-            say(H, W, rank, copies - H[h + i], h + i + 1, nv)
-            H[h + i] = copies
-    for j in range(0, wn, step):
-        if H[w + j] != 0:
-            copies = H[w + j]
-            for k in range(j + step, wn, step):
-                if H[w + k] != 0 and same(H, w + j + 1, w + k + 1, nv):
-                    copies += H[w + k]
-                    H[w + k] = 0
-            n = H[W + HAVE + LEN]
-            h = reserve(H, W, W + HAVE, n + step)
-            H[h + n] = copies
-            for k in range(nv):
-                H[h + n + 1 + k] = H[w + j + 1 + k]
-            H[W + HAVE + LEN] = n + step
-            if copies != 0:
-                say(H, W, rank, copies, w + j + 1, nv)
-
-
-@kernel
-def answer_values(H, W, nd, v, vn, step, rank):
-    """The answer of the reducers that look at values."""
-    H[W + EVALS] += 1
-    if H[nd + OP] == TOPPED:
-        answer_top(H, W, nd, v, vn, step)
-    else:
-        answer_bag(H, W, nd, v, vn, step, rank)
 
 
 @inline
@@ -255,30 +191,6 @@ def visit_values(H, W, nd, tb, rc, rounds, so, w1):
 
 
 @kernel
-def visit_general(H, W, nd, tb, rc, rounds, so, w1):
-    """Several coordinates: at each moment of the closure, everything that precedes it."""
-    nv = w1 - VALUE
-    w = H[tb + WIDTH]
-    vstep = w - VALUE + 1
-    si = segment_of(H, tb, rc, 0)
-    find_moments(H, W, nd, rc, rounds, si, w, so, w1)
-    n = H[W + MOMENTS + LEN]
-    for i in range(n):
-        t = H[H[W + MOMENTS + PTR] + i]
-        values_at(H, W, si, w, rounds, t, W + VALUES, 0)
-        values_at(H, W, so, w1, rounds, t, W + HAVE, nv + 2)
-        v = H[W + VALUES + PTR]
-        vn = H[W + VALUES + LEN] // vstep
-        op = H[nd + OP]
-        if op == DISTINCT or op == COUNTED:
-            H[W + EVALS] += 1
-            answer_total(H, W, nd, H[v] if vn else 0)
-        else:
-            answer_values(H, W, nd, v, vn, vstep, t)
-        correct(H, W, nv, t)
-
-
-@kernel
 def speak(H, W, nd, tb, rc, rounds, so, w1):
     """Store the corrections of a visit, show them to joins, and send them on."""
     nv = w1 - VALUE
@@ -312,26 +224,6 @@ def speak(H, W, nd, tb, rc, rounds, so, w1):
 
 
 @kernel
-def ask(H, W, nd, rc, rank, v, vn, step):
-    """One more group for the user's function: `record, rank, rows, (count, lanes)*`."""
-    a = nd + ASK
-    n = H[a + LEN]
-    p = reserve(H, W, a, n + 3 + vn * step) + n
-    H[p] = rc
-    H[p + 1] = rank
-    m = 0
-    q = p + 3
-    for i in range(vn):
-        if H[v + i * step] != 0:
-            for k in range(step):
-                H[q + k] = H[v + i * step + k]
-            q += step
-            m += 1
-    H[p + 2] = m
-    H[a + LEN] = n + 3 + m * step
-
-
-@kernel
 def ask_visit(H, W, nd, tb, rc, rounds):
     """Write down what the user's function is to be asked about this key: one group per moment."""
     w = H[tb + WIDTH]
@@ -344,11 +236,7 @@ def ask_visit(H, W, nd, tb, rc, rounds):
     owe_rounds(H, W, nd, rc, si, w, rounds)
     owe_rounds(H, W, nd, rc, so, w1, rounds)
     if H[W + GENERAL]:
-        find_moments(H, W, nd, rc, rounds, si, w, so, w1)
-        for i in range(H[W + MOMENTS + LEN]):
-            t = H[H[W + MOMENTS + PTR] + i]
-            values_at(H, W, si, w, rounds, t, W + VALUES, 0)
-            ask(H, W, nd, rc, t, H[W + VALUES + PTR], H[W + VALUES + LEN] // step, step)
+        replay(H, W, nd, tb, rc, rounds, 1)
         return
     gather_values(H, W, si, w, rounds, W + EVENTS, W + VALUES)
     gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
@@ -426,7 +314,7 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
             owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
     op = H[nd + OP]
     if H[W + GENERAL]:
-        visit_general(H, W, nd, tb, rc, rounds, so, w1)
+        replay(H, W, nd, tb, rc, rounds, 0)
     elif op == DISTINCT or op == COUNTED:
         visit_total(H, W, nd, tb, rc, rounds, so, w1)
     elif op == SUMMED:

@@ -322,6 +322,7 @@ class Worker:
             "changes": h.DELTAS,
             "answers": h.EVALS,
             "owed": h.OWED,
+            "replayed": h.REPLAYED,
             "words": h.LIVE,
         }
         return {name: int(self.H[self.W + at]) for name, at in names.items()}

@@ -37,6 +37,7 @@ BEST, AGREED = 23, 24  # the least pending rounds here; of all workers
 VISITS, INSERTS, DELTAS, EVALS, OWED = 25, 26, 27, 28, 29  # counters
 FUEL = 30  # visits until the walk looks up
 LIVE = 31  # words handed out and not given back
+REPLAYED = 32  # buffered rows looked at by replays
 
 FREE = 40  # 128 lists of free blocks, by class
 # vectors of the header: address, length, capacity
@@ -45,7 +46,8 @@ EVENTS, EVENTS2, VALUES, WANT, HAVE, DELTA, ROW, ROW2, SORTED, UNDO, SLOTS, STAT
     VECTORS + 4 * i for i in range(15)
 )
 TIMES, TIMESLOTS, COMPLETE, LOWER, UPPER = (VECTORS + 4 * (15 + i) for i in range(5))
-MAIL = VECTORS + 4 * 20  # one vector per worker, 64 at most
+STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
+MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 HEADER = MAIL + 4 * 64
 
 # ---- a vector: three words -------------------------------------------------------------------
@@ -222,7 +224,7 @@ class Heap:
         self.W = W = start + 8
         self.H[W + BUMP] = W + HEADER
         self.H[W + LIMIT] = start + size // 8
-        for i in range(20):
+        for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
 
     def zeros(self, n: int) -> int:

@@ -1,0 +1,91 @@
+"""Saying what changed: answers compared with what was said before.
+
+Rule: after `correct`, what has been said equals what is wanted; nothing is said twice.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import kernel
+from ebbflow.operators.node import ASK, OP
+from ebbflow.operators.reducers import TOPPED, answer_bag, answer_top
+from ebbflow.trace.heap import DELTA, EVALS, HAVE, LEN, PTR, WANT, reserve, same
+
+
+@kernel
+def say(H, W, rank, diff, lanes, nv):
+    """One more correction: `rank, diff, lanes`."""
+    v = W + DELTA
+    n = H[v + LEN]
+    p = reserve(H, W, v, n + 2 + nv) + n
+    H[p] = rank
+    H[p + 1] = diff
+    for k in range(nv):
+        H[p + 2 + k] = H[lanes + k]
+    H[v + LEN] = n + 2 + nv
+
+
+@kernel
+def correct(H, W, nv, rank):
+    """Say whatever makes HAVE equal WANT, and leave it so.
+
+    needs:  both are lists of `copies, lanes`; each row once in HAVE.
+    """
+    step = nv + 1
+    w = H[W + WANT + PTR]
+    wn = H[W + WANT + LEN]
+    h = H[W + HAVE + PTR]
+    hn = H[W + HAVE + LEN]
+    for i in range(0, hn, step):
+        copies = 0
+        for j in range(0, wn, step):
+            if H[w + j] != 0 and same(H, h + i + 1, w + j + 1, nv):
+                copies += H[w + j]
+                H[w + j] = 0
+        if H[h + i] != copies:
+            say(H, W, rank, copies - H[h + i], h + i + 1, nv)
+            H[h + i] = copies
+    for j in range(0, wn, step):
+        if H[w + j] != 0:
+            copies = H[w + j]
+            for k in range(j + step, wn, step):
+                if H[w + k] != 0 and same(H, w + j + 1, w + k + 1, nv):
+                    copies += H[w + k]
+                    H[w + k] = 0
+            n = H[W + HAVE + LEN]
+            h = reserve(H, W, W + HAVE, n + step)
+            H[h + n] = copies
+            for k in range(nv):
+                H[h + n + 1 + k] = H[w + j + 1 + k]
+            H[W + HAVE + LEN] = n + step
+            if copies != 0:
+                say(H, W, rank, copies, w + j + 1, nv)
+
+
+@kernel
+def answer_values(H, W, nd, v, vn, step, rank):
+    """The answer of the reducers that look at values."""
+    H[W + EVALS] += 1
+    if H[nd + OP] == TOPPED:
+        answer_top(H, W, nd, v, vn, step)
+    else:
+        answer_bag(H, W, nd, v, vn, step, rank)
+
+
+@kernel
+def ask(H, W, nd, rc, rank, v, vn, step):
+    """One more group for the user's function: `record, rank, rows, (count, lanes)*`."""
+    a = nd + ASK
+    n = H[a + LEN]
+    p = reserve(H, W, a, n + 3 + vn * step) + n
+    H[p] = rc
+    H[p + 1] = rank
+    m = 0
+    q = p + 3
+    for i in range(vn):
+        if H[v + i * step] != 0:
+            for k in range(step):
+                H[q + k] = H[v + i * step + k]
+            q += step
+            m += 1
+    H[p + 2] = m
+    H[a + LEN] = n + 3 + m * step
