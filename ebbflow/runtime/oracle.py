@@ -17,6 +17,7 @@ import math
 import struct
 from collections import defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +29,7 @@ from ebbflow.columns.operations import OPERATIONS
 from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import NeverSettles, NumberOverflow
+from ebbflow.errors import EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
 
 Record = tuple[int, ...]
 Time = tuple[int, ...]
@@ -189,6 +190,17 @@ def python_value(expr: Expr, schema: Schema, values: Values) -> Callable[[Record
             return lambda row: value
     parts, fn, options = [python_value(arg, schema, values) for arg in expr.args], OPERATIONS[expr.op].fn, expr.options
     return lambda row: fn(*(part(row) for part in parts), *options)
+
+
+@contextmanager
+def asking(function: n.Function) -> Iterator[None]:
+    """A person's function that raises refuses the step."""
+    try:
+        yield
+    except EbbflowError:
+        raise
+    except Exception as error:
+        raise FunctionFailed(f"{function.name} raised {type(error).__name__}: {error}.") from error
 
 
 def remembering(fn: Callable[[Record], Any]) -> Callable[[Record], Any]:
@@ -386,8 +398,9 @@ class Meaning:
         decoded = named_rows(schema, self.values)
 
         def answers(row: Record) -> list[Record]:
-            answer = function.fn(decoded(row))
-            return [encoded_row(given, out, self.values) for out in (answer if how == "flat" else [answer])]
+            with asking(function):
+                answer = function.fn(decoded(row))
+                return [encoded_row(given, out, self.values) for out in (answer if how == "flat" else [answer])]
 
         return remembering(answers)
 
@@ -395,8 +408,9 @@ class Meaning:
         def answers(rows: Collection) -> Collection:
             if not rows:
                 return {}
-            out = function.fn(arrays_of(schema, list(rows), self.values))
-            return total(zip(rows_of(given, out, self.values), rows.values(), strict=True))
+            with asking(function):
+                out = function.fn(arrays_of(schema, list(rows), self.values))
+                return total(zip(rows_of(given, out, self.values), rows.values(), strict=True))
 
         return answers
 
@@ -437,8 +451,13 @@ class Meaning:
     def _threshold(self, reducer: n.Threshold) -> Callable[[Collection], Collection]:
         if reducer.function is None:
             return lambda rows: {row: 1 for row, weight in rows.items() if weight > 0}
-        fn = reducer.function.fn
-        return lambda rows: total((row, int(fn(weight))) for row, weight in rows.items())
+        function = reducer.function
+
+        def mapped(rows: Collection) -> Collection:
+            with asking(function):
+                return total((row, int(function.fn(weight))) for row, weight in rows.items())
+
+        return mapped
 
     def _group_answer(self, schema: Schema, rest: list[int], reducer: n.Reducer) -> Callable[[Collection], list]:
         """What a reducer says of one group of whole rows: rows without the key, with their weights."""
@@ -463,15 +482,14 @@ class Meaning:
                 def own(group: Collection) -> list:
                     bare = {tuple(row[i] for i in rest): weight for row, weight in group.items()}
                     rows = sorted(bare, key=place)
-                    if how == "rows":
-                        answers = function.fn([(decoded(row), bare[row]) for row in rows])
-                        return [(encoded_row(given, row, values), 1) for row in answers]
-                    columns = {
-                        **arrays_of(others, rows, values),
-                        "_count": np.array([bare[row] for row in rows], np.int64),
-                    }
-                    answered, _ = function.fn(columns, np.array([0, len(rows)], np.int64))
-                    return [(row, 1) for row in rows_of(given, answered, values)]
+                    with asking(function):
+                        if how == "rows":
+                            answers = function.fn([(decoded(row), bare[row]) for row in rows])
+                            return [(encoded_row(given, row, values), 1) for row in answers]
+                        counts = np.array([bare[row] for row in rows], np.int64)
+                        columns = {**arrays_of(others, rows, values), "_count": counts}
+                        answered, _ = function.fn(columns, np.array([0, len(rows)], np.int64))
+                        return [(row, 1) for row in rows_of(given, answered, values)]
 
                 return own
         raise AssertionError(reducer)
