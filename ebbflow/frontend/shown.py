@@ -69,7 +69,7 @@ class Shown:
         """The collection at a time: its rows as lanes, and their counts."""
         if len(self._log) > 1:
             self._sum_up()
-        if not self._log:
+        if self._in_log == 0:
             return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
         (whole,) = self._log
         if (whole.times == whole.times[:1]).all() and before(tuple(whole.times[0].tolist()), time):

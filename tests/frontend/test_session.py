@@ -267,6 +267,15 @@ def test_a_snapshot_is_the_sum_of_what_precedes_it():
         assert live.snapshot("copy").columns == ["src", "dst", "_count"]
 
 
+def test_a_collection_that_was_emptied_is_empty():
+    with run(echo()) as live:
+        live.insert("edges", [(1, 2)])
+        live.commit()
+        live.delete("edges", [(1, 2)])
+        live.commit()
+        assert live.snapshot("copy") == live.snapshot("copy", at=1) == []
+
+
 def test_before_anything_is_complete_a_snapshot_is_empty():
     with run(echo()) as live:
         live.insert("edges", ROWS)
