@@ -9,7 +9,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -29,7 +29,9 @@ SLICE_IN_LOOPS, SLICE = 256, 8192  # times handled together: as many as a step's
 
 
 class Host:
-    def __init__(self, graph: Graph, workers: int, pool: Pool, slice_times: int | None = None, reserve: int | None = None):
+    def __init__(
+        self, graph: Graph, workers: int, pool: Pool, slice_times: int | None = None, reserve: int | None = None
+    ):
         self.graph, self.pool = graph, pool
         self.plan = lower(graph, self.needs_outside)
         self.workers = [Worker(self.plan, i, workers, pool, reserve) for i in range(workers)]
@@ -49,7 +51,11 @@ class Host:
         if self.plan.general:
             self.general_slice(rows, lower, upper, results)
         elif rows:
-            self.chain_slices(rows, results)
+            times = distinct([at[:, 0] for _, at, _ in rows.values()])
+            if len(rows) == len(times) == len(self.workers) == 1:
+                self.quick_slice(rows, times, results)
+            else:
+                self.chain_slices(rows, times, results)
         return results
 
     def undo(self) -> None:
@@ -67,9 +73,15 @@ class Host:
 
     # ---- slices -----------------------------------------------------------------------------
 
-    def chain_slices(self, rows: dict[str, Rows], results: dict[str, list[Rows]]) -> None:
+    def quick_slice(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
+        """One time at one input of one worker, which is what a single change is."""
+        (worker,) = self.workers
+        ((name, (lanes, _, diffs)),) = rows.items()
+        reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
+        self.collect([reason], lambda _, ranks: times[ranks - 1][:, None], results)
+
+    def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""
-        times = distinct([at[:, 0] for _, at, _ in rows.values()])
         many = len(times) > self.slice_times
         ordered = {name: in_order(*part) for name, part in rows.items()} if many else rows
         for worker in self.workers:
@@ -105,16 +117,16 @@ class Host:
 
     def walk(self, time_of: Callable[[Worker, np.ndarray], np.ndarray], results: dict[str, list[Rows]]) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results."""
-        if self.threads is None:
-            reasons = [self.workers[0].run()]
-        else:
-            reasons = self.walk_together()
+        self.collect([self.workers[0].run()] if self.threads is None else self.walk_together(), time_of, results)
+
+    def collect(self, reasons: list[int], time_of, results: dict[str, list[Rows]]) -> None:
+        """What the outputs took in, once the walk is finished; a refusal, if it failed."""
         if w.FAILED in reasons:
             raise refusal(self.workers[reasons.index(w.FAILED)], time_of)
         for name in self.plan.outputs:
             for worker in self.workers:
                 rows = worker.take(name)
-                if rows.shape[1]:
+                if rows is not None:
                     results.setdefault(name, []).append((rows[:-2], time_of(worker, rows[-2]), rows[-1]))
 
     def walk_together(self) -> list[int]:
@@ -122,7 +134,7 @@ class Host:
         assert self.threads is not None
         self.exchange()
         while True:
-            reasons = list(self.threads.map(Worker.run, self.workers))
+            reasons = self.run_all()
             if w.MEETS not in reasons or w.FAILED in reasons:
                 return reasons
             self.exchange()
@@ -130,6 +142,21 @@ class Host:
                 self.agree(loop)
             for worker in self.workers:
                 worker.H[worker.W + h.PHASE] = 1
+
+    def run_all(self) -> list[int]:
+        """Every worker runs in its thread; if this one is interrupted meanwhile, they are stopped first."""
+        assert self.threads is not None
+        running = [self.threads.submit(worker.run) for worker in self.workers]
+        try:
+            return [one.result() for one in running]
+        except BaseException:
+            for worker in self.workers:
+                worker.stopped = True
+            wait(running)
+            raise
+        finally:
+            for worker in self.workers:
+                worker.stopped = False
 
     def exchange(self) -> None:
         """Deliver the mail."""

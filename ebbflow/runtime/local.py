@@ -47,6 +47,29 @@ class LocalRuntime:
                 part.buffered.setdefault(name, []).append((lanes, times, diffs))
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
+        """Do all the work that these frontiers of the inputs complete."""
+        if len(self.parts) == 1 and not self.parts[0].stage.exports:
+            self.advance_alone(self.parts[0], frontiers)
+        else:
+            self.advance_in_stages(frontiers)
+        self.frontiers = dict(frontiers)
+
+    def advance_alone(self, part: Part, frontiers: dict[str, Antichain]) -> None:
+        """A program of one stage."""
+        upper = minimal([time for name in part.stage.inputs for time in frontiers[name]])
+        rows, left = split(part.buffered, upper)
+        if not rows and upper == part.frontier:
+            return
+        try:
+            results = part.host.advance(rows, part.frontier, upper)
+        except BaseException:
+            part.host.undo()
+            raise
+        part.frontier, part.buffered = upper, left
+        for name, blocks in results.items():
+            self.done.setdefault(name, []).extend(blocks)
+
+    def advance_in_stages(self, frontiers: dict[str, Antichain]) -> None:
         begun: list[Part] = []
         exported: dict[str, list[Rows]] = {}
         news: list[tuple[Part, Antichain, dict[str, list[Rows]]]] = []
@@ -72,7 +95,6 @@ class LocalRuntime:
             raise
         for part, upper, left in news:
             part.frontier, part.buffered = upper, left
-        self.frontiers = dict(frontiers)
         for name, blocks in shown:
             self.done.setdefault(name, []).extend(blocks)
 
@@ -88,7 +110,11 @@ class LocalRuntime:
         blocks = self.done.pop(output, None)
         if blocks:
             return together(blocks)
-        return np.empty((self.lanes[output], 0), np.int64), np.empty((0, self.coordinates), np.int64), np.empty(0, np.int64)
+        return (
+            np.empty((self.lanes[output], 0), np.int64),
+            np.empty((0, self.coordinates), np.int64),
+            np.empty(0, np.int64),
+        )
 
     def frontier(self, output: str) -> Antichain:
         return self.part_of[output].frontier

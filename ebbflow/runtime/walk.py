@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
-from ebbflow.operators.consolidate import forget_rows
+from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.operators.edges import flush, release_held
 from ebbflow.operators.node import (
     ARRANGE,
@@ -55,6 +56,7 @@ from ebbflow.trace.heap import (
     ERROR,
     FIRST,
     FUEL,
+    KEEPING,
     LEN,
     MAIL,
     MOMENTS,
@@ -65,6 +67,7 @@ from ebbflow.trace.heap import (
     PTR,
     ROUNDS,
     ROW,
+    STEP,
     UNDO,
     VECTOR,
     VISITS,
@@ -101,6 +104,7 @@ INSTRUCTION = 4
 # ---- why the walk came back ---------------------------------------------------------------------
 FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
 
+FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 NOTHING = (1 << 62) + ((1 << 62) - 1)
 NULL = -9223372036854775808
 
@@ -285,6 +289,50 @@ def feed_rows(H, W, nd, rows, words):
         if i % 4096 == 4095:
             flush(H, W, nd)
     flush(H, W, nd)
+
+
+@kernel
+def quick_step(W, nd, program, step, rows, words):
+    """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
+
+    needs:  one coordinate, one worker.
+    """
+    H = all_memory()
+    H[W + STEP] = step
+    H[W + FIRST] = step
+    H[W + KEEPING] = 0
+    H[W + UNDO + LEN] = 0
+    H[W + ERROR] = 0
+    H[W + PC] = program
+    H[W + ROUNDS] = 0
+    H[W + PHASE] = 0
+    H[W + FUEL] = FULL
+    for i in range(rows.shape[1]):
+        e = emit(H, W, nd, 0, 1, words[i])
+        for k in range(rows.shape[0]):
+            H[e + k] = rows[k, i]
+    flush(H, W, nd)
+    return walk(H, W)
+
+
+@kernel
+def waiting_rows(nd):
+    """How many rows an output has to give."""
+    return count_rows(all_memory(), nd)
+
+
+@kernel
+def give_rows(W, nd, out):
+    """Copy an output's rows to [lanes + 2, rows], and forget them."""
+    H = all_memory()
+    take_rows(H, nd, out)
+    forget_rows(H, W, nd)
+
+
+@kernel
+def forget(W, nd):
+    """Forget rows that cancelled."""
+    forget_rows(all_memory(), W, nd)
 
 
 @kernel

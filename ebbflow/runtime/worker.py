@@ -18,7 +18,6 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
 from ebbflow.operators import edges, reducers, sums
 from ebbflow.operators import node as kinds
-from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
 from ebbflow.trace import heap as h
@@ -26,7 +25,7 @@ from ebbflow.trace import table as tables
 from ebbflow.trace.clock import intern_time, mark_complete, respread
 from ebbflow.trace.table import resize
 
-FUEL = 1 << 22
+SWEEP_EVERY = 64
 
 
 class Worker:
@@ -48,7 +47,9 @@ class Worker:
             respread(H, W, 64)
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] = []
-        self.step = 0
+        self.step = self.swept = 0
+        self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
+        self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
     # ---- the plan, as words -----------------------------------------------------------------
 
@@ -215,7 +216,8 @@ class Worker:
     def begin_advance(self, keeping: bool) -> None:
         """From here on everything can be undone."""
         H, W = self.H, self.W
-        self.sweep()
+        if self.step - self.swept >= SWEEP_EVERY:
+            self.sweep()
         H[W + h.FIRST] = self.step + 1
         H[W + h.KEEPING] = int(keeping)
         H[W + h.UNDO + h.LEN] = 0
@@ -230,6 +232,7 @@ class Worker:
     def sweep(self) -> None:
         """Forget keys of which nothing is left, where a table has doubled since it was last looked through."""
         H, W = self.H, self.W
+        self.swept = self.step
         for cell, a in zip(self.plan.cells, self.at, strict=True):
             tb = int(H[a + kinds.TB])
             if tb and H[tb + tables.COUNT] > H[tb + tables.SWEEP_AT] and not H[a + kinds.OWES + h.LEN]:
@@ -270,18 +273,22 @@ class Worker:
 
     def run(self) -> int:
         """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""
+        return self.go_on(w.PAUSED)
+
+    def go_on(self, reason: int) -> int:
+        """Do what the walk came back for, and walk on."""
         H, W = self.H, self.W
         while True:
-            H[W + h.FUEL] = FUEL
-            reason = w.walk(H, W)
             if reason == w.ASKS or reason == w.CALLS:
                 cell = self.plan.cells[int(H[int(H[W + h.PLACE]) + kinds.NUMBER])]
                 if reason == w.ASKS:
                     self.asker.answer(self, cell)
                 else:
                     self.asker.call(self, cell)
-            elif reason != w.PAUSED:
+            elif reason != w.PAUSED or self.stopped:
                 return int(reason)
+            H[W + h.FUEL] = w.FULL
+            reason = w.walk(H, W)
 
     def mail_for(self, other: int) -> np.ndarray:
         v = self.W + h.MAIL + h.VECTOR * other
@@ -292,13 +299,25 @@ class Worker:
     def receive(self, words: np.ndarray) -> None:
         edges.receive(self.H, self.W, words, self.nodes)
 
-    def take(self, output: str) -> np.ndarray:
-        """The rows of an output in this slice: int64[lanes + 2, rows], rank and diff last."""
-        cell = self.plan.outputs[output]
-        a = self.at[cell.number]
-        out = np.empty((len(cell.schema) + 2, int(count_rows(self.H, a))), np.int64)
-        take_rows(self.H, a, out)
-        forget_rows(self.H, self.W, a)
+    def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
+        """A slice of one time at one input, in one call."""
+        self.step += 1
+        if self.step - self.swept >= SWEEP_EVERY:
+            self.sweep()
+            self.step += 1
+        cell = self.plan.inputs[name]
+        reason = w.quick_step(self.W, self.at[cell.number], self.program, self.step, lanes, diffs)
+        return self.go_on(reason)
+
+    def take(self, output: str) -> np.ndarray | None:
+        """The rows of an output in this slice: int64[lanes + 2, rows], rank and diff last; None when there are none."""
+        a, lanes = self.outputs[output]
+        count = w.waiting_rows(a)
+        if count == 0:
+            w.forget(self.W, a)
+            return None
+        out = np.empty((lanes + 2, count), np.int64)
+        w.give_rows(self.W, a, out)
         return out
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
