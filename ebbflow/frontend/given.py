@@ -253,7 +253,7 @@ class Given:
                 hint="Give one time, the name of a column of whole numbers, or an array of them"
                 + ("." if width == 1 else ", for each coordinate."),
             )
-        times = np.ascontiguousarray(np.concatenate(numbers, axis=1))
+        times = np.ascontiguousarray(np.concatenate(numbers, axis=1))  # a copy, as everything that is kept
         if count:
             on_time = lattice.reached(times, np.array(self.frontier, np.int64))
             if not on_time.all():
@@ -272,7 +272,7 @@ class Given:
                 f"{verb} takes as diff one whole number for each of its {count} rows, not {_kind(diff, [found])}.",
                 hint="A diff counts copies of a row: 1 adds one, -1 takes one away.",
             )
-        return np.ascontiguousarray(numbers[:, 0])
+        return np.array(numbers[:, 0])  # ours: the caller's may change before the step
 
     def _column(self, verb: str, what: str, part: Any, columns: dict[str, Any], count: int) -> Any:
         """A part of time= or diff=: a column by its name, a number for every row, or what it is."""

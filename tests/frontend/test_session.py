@@ -105,6 +105,19 @@ def test_a_column_may_be_data_and_time_at_once():
         assert live.changes("copy") == [(1, 7, 7, 1), (2, 8, 8, 1)]
 
 
+def test_what_was_given_may_change_afterwards():
+    columns = {name: np.array([1, 2]) for name in ("src", "dst", "t", "d")}
+    rows = [[5, 5]]
+    with run(echo()) as live:
+        live.apply("edges", columns, time="t", diff="d")
+        live.insert("edges", rows, time=1)
+        for column in columns.values():
+            column[:] = 7
+        rows[0][0] = 7
+        live.advance_to(3)
+        assert live.changes("copy") == [(1, 1, 1, 1), (5, 5, 1, 1), (2, 2, 2, 2)]
+
+
 def test_results_of_one_session_are_input_of_another():
     for coordinates, time in [(("time",), 1), (("valid", "system"), (1, 2))]:
         with run(echo(coordinates=coordinates)) as first, run(echo(coordinates=coordinates)) as second:
@@ -140,10 +153,7 @@ def test_inputs_advance_apart_and_outputs_wait_for_those_they_read():
         assert live.changes("copy") == [(1, 1, 0, 1), (2, 2, 0, 1), (4, 4, 5, 1), (3, 3, 8, 1)]
 
 
-def test_an_output_waits_only_for_the_inputs_it_reads(runtime, request):
-    if runtime is LocalRuntime:
-        reason = "the local runtime has one frontier for all outputs: the earliest of all inputs"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_an_output_waits_only_for_the_inputs_it_reads():
     with run(both()) as live:
         live.insert("edges", [(1, 1)], time=6)
         live.advance_to(edges=8, roots=5)
@@ -151,10 +161,7 @@ def test_an_output_waits_only_for_the_inputs_it_reads(runtime, request):
         assert live.changes("left") == [(1, 1, 6, 1)]
 
 
-def test_rows_of_an_input_that_is_ahead_survive_a_refused_step(runtime, request):
-    if runtime is LocalRuntime:
-        reason = "the local runtime's discard drops rows of earlier advances that wait for another input's frontier"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_rows_of_an_input_that_is_ahead_survive_a_refused_step(runtime):
     refusing = False
 
     class Refusing(runtime):
@@ -552,7 +559,7 @@ def test_counters_are_those_of_the_runtime():
 def test_a_session_tells_where_it_stands():
     with run(both()) as live:
         live.advance_to(edges=3)
-        assert repr(live).startswith("Session(inputs: edges 3, roots 0; outputs: copy 0, left ")
+        assert repr(live) == "Session(inputs: edges 3, roots 0; outputs: copy 0, left 3)"
 
 
 def test_options_and_checkpoint_reach_the_runtime():
