@@ -97,9 +97,8 @@ def judge(make: Callable, graph: Graph, steps: list[Step], pool: Pool | None = N
             frontiers = dict(step.frontiers)
             runtime.advance(frontiers)
             for name in outputs:
-                frontier = tuple(sorted(map(tuple, runtime.frontier(name))))
-                latest = lower_envelope(frontiers[i] for i in reads[name])
-                compare_frontier(frontier, lower_envelope(frontiers.values()), latest, name, number)
+                frontier = lower_envelope(frontiers[i] for i in reads[name])
+                compare_frontier(runtime.frontier(name), frontier, name, number)
                 if step.takes or number == len(steps) - 1:
                     for key, diff in taken(runtime, name).items():
                         if key in shown[name]:
@@ -128,9 +127,7 @@ def compare(shown: Changes, right: Changes, output: str, step: int) -> None:
         raise Disagreement(f"step {step}, output {output}:\n" + "\n".join(lines[:12]))
 
 
-def compare_frontier(shown, earliest, latest, output: str, step: int) -> None:
-    """A frontier may wait for all the inputs, or only for those the output is computed from; no more, and no less."""
-    held_back = all(not complete(time, earliest) for time in shown)
-    ahead = any(complete(time, shown) for time in latest)
-    if not held_back or ahead:
-        raise Disagreement(f"step {step}: the frontier of {output} is {shown}, should be from {earliest} to {latest}")
+def compare_frontier(shown, right: tuple[Time, ...], output: str, step: int) -> None:
+    """An output waits for the inputs it is computed from, and for no others."""
+    if tuple(sorted(map(tuple, shown))) != right:
+        raise Disagreement(f"step {step}: the frontier of {output} is {shown}, should be {right}")
