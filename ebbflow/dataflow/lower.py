@@ -53,13 +53,23 @@ class Pipe:
         if stages and stages[-1].condition is not None and _is_identity(stages[-1]) and stage.condition is None:
             stage = Stage(stages[-1].schema, stages[-1].condition, stage.columns)
             stages = stages[:-1]
-        elif stages and (lanes := stages[-1].as_copy()) is not None:
+        elif stages and stages[-1].as_copy() is not None:
             earlier = stages[-1]
             moved = {field.name: earlier.columns[i] for i, field in enumerate(stage.schema)}
             condition = None if stage.condition is None else substitute(stage.condition, moved)
             stage = Stage(earlier.schema, condition, tuple(substitute(expr, moved) for expr in stage.columns))
             stages = stages[:-1]
         return Pipe(self.source, (*stages, stage), self.sign, self.keeps, self.rises, self.limit)
+
+    def origin(self, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The columns of the source that arrive unchanged as these columns of rows called `names`; None if one does not."""
+        places = [names.index(name) for name in columns]
+        for stage in reversed(self.stages):
+            exprs = [stage.columns[i] for i in places]
+            if not all(isinstance(expr, Column) for expr in exprs):
+                return None
+            places = [stage.schema.index(expr.name) for expr in exprs if isinstance(expr, Column)]
+        return tuple(self.source.schema.names[i] for i in places)
 
     def negated(self) -> Pipe:
         return Pipe(self.source, self.stages, -self.sign, self.keeps, self.rises, self.limit)
@@ -108,6 +118,7 @@ class Cell:
     readers: int = 0  # joins that read a reduction's output
     limit: int | None = None
     place: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
+    local: frozenset[int] = frozenset()  # the pipes (by id) whose rows are on the right worker already
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -180,8 +191,7 @@ class _Lowering:
             self.make(i)
         for i in sorted(self.wanted):
             self.connect(i)
-        for cell in self.cells:
-            self.choose_place(cell)
+        self.choose_places()
         inputs = {
             node.name: self.emitters[i]
             for i, node in enumerate(graph.nodes)
@@ -390,8 +400,51 @@ class _Lowering:
 
     # ---- placement --------------------------------------------------------------------------
 
-    def choose_place(self, cell: Cell) -> None:
-        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
-            cell.place = cell.key
-        elif cell.kind == kinds.OUTPUT:
-            cell.place = cell.schema.names
+    def choose_places(self) -> None:
+        """Which columns decide the worker of a row, chosen so that few pipes need an exchange."""
+        for cell in self.cells:
+            if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
+                cell.place = cell.key
+            elif cell.kind == kinds.OUTPUT:
+                cell.place = cell.schema.names
+        for cell in self.cells:  # an index of a reduction by part of its key: the reduction is placed by that part
+            if cell.kind != kinds.ARRANGE:
+                continue
+            for pipe in cell.pipes:
+                origin = pipe.origin(cell.place, cell.key + cell.values)
+                reduction = pipe.source
+                if reduction.kind == kinds.REDUCE and reduction.place == reduction.key and not reduction.readers:
+                    if origin and set(origin) < set(reduction.key):
+                        reduction.place = origin
+        for cell in self.cells:
+            local = [pipe for pipe in cell.pipes if is_local(pipe, cell)]
+            cell.local = frozenset(map(id, local))
+            if local and cell.kind != kinds.OUTPUT:
+                cell.notes.append(f"{len(local)} of {len(cell.pipes)} exchanges left out: the rows are there already")
+
+
+def placed_by(cell: Cell) -> tuple[str, ...] | None:
+    """The columns of the rows a cell emits by which they are placed on workers, where that is known."""
+    if cell.kind in (kinds.REDUCE, kinds.SETTLE):
+        return cell.place
+    if cell.kind == kinds.JOIN and cell.left is not None and cell.left.cell.place is not None:
+        shown = {(side, column): name for name, side, column in cell.columns}
+        names = [shown.get((0, column), shown.get((1, other))) for column, other in key_pairs(cell)]
+        return tuple(name for name in names if name) if all(names) else None
+    return None
+
+
+def key_pairs(join: Cell) -> list[tuple[str, str]]:
+    """The columns that place a join's two sides: both hash the same values, in the order of the key."""
+    assert join.left is not None and join.right is not None
+    pairs = dict(zip(join.left.key, join.right.key, strict=True))
+    return [(column, pairs[column]) for column in join.left.cell.place or ()]
+
+
+def is_local(pipe: Pipe, cell: Cell) -> bool:
+    """Whether the rows of a pipe are on the right worker already."""
+    if cell.place is None:
+        return True
+    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE) else cell.schema.names
+    origin = pipe.origin(cell.place, names)
+    return origin is not None and origin == placed_by(pipe.source)

@@ -161,7 +161,7 @@ class Worker:
         words[edges.FIELD] = self.shift[pipe.rises[-1] - 1] if pipe.limit is not None and pipe.rises else 0
         words[edges.MOST] = pipe.limit if pipe.limit is not None and pipe.rises else -1
         words[edges.RAISES] = int(to.limit is not None)
-        words[edges.EXCHANGE] = int(to.place is not None)
+        words[edges.EXCHANGE] = int(id(pipe) not in to.local)
         words[edges.STAGES] = len(stages)
         words[edges.TO_LANES] = (
             len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
@@ -196,7 +196,7 @@ class Worker:
                 code.append([w.END, begin, 0, 0])
                 code[begin][1] = len(code)
             else:
-                if int(H[self.W + h.WORKERS]) > 1 and part.place is not None:
+                if int(H[self.W + h.WORKERS]) > 1 and len(part.local) < len(part.pipes):
                     code.append([w.SYNC, 0, 0, 0])
                 a = self.at[part.number]
                 H[a + kinds.POSITION] = len(code)
