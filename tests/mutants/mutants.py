@@ -30,16 +30,74 @@ class Mutant:
 MUTANTS = [
     Mutant(
         "only pairs of times are joined",
-        "operators/closure.py",
-        "    i = 0\n    while i < H[W + MOMENTS + LEN]:\n",
-        "    i = 0\n    seeds = H[W + MOMENTS + LEN]\n    while i < seeds:\n",
+        "operators/replay.py",
+        """            pop_moment(H, W)
+            interesting = True
+        for at in range(0, H[W + SEEDS + LEN], c):
+            if interesting:
+                break
+            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)
+        meet_with(H, W, nd, rc, rounds, W + SEEDS, 0, c, now, serial)
+        if interesting:
+            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)
+            meet_with(H, W, nd, rc, rounds, W + STORED_OUT, HEAD, row, now, serial)
+""",
+        """            pop_moment(H, W)
+            interesting = 2
+        for at in range(0, H[W + SEEDS + LEN], c):
+            if interesting:
+                break
+            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)
+        if interesting != 2:
+            meet_with(H, W, nd, rc, rounds, W + SEEDS, 0, c, now, serial)
+        if interesting:
+            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)
+            meet_with(H, W, nd, rc, rounds, W + STORED_OUT, HEAD, row, now, serial)
+""",
     ),
     Mutant(
         "owed times are forgotten",
-        "operators/closure.py",
-        "                    push_word(H, W, nd + OWES, rc)\n"
-        "                    push_word(H, W, nd + OWES, rounds)\n"
-        "                    push_word(H, W, nd + OWES, both)\n",
+        "operators/replay.py",
+        """    push_word(H, W, nd + OWES, rc)
+    push_word(H, W, nd + OWES, rounds)
+    push_word(H, W, nd + OWES, rank)
+""",
+        "",
+    ),
+    Mutant(
+        "what is owed is not looked at when it comes due",
+        "operators/replay.py",
+        "(NEW if i >= old else 0)",
+        "(NEW if i >= old and diff_of(H[e + 1]) else 0)",
+    ),
+    Mutant(
+        "new times do not meet stored input",
+        "operators/replay.py",
+        "            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)\n",
+        "",
+    ),
+    Mutant(
+        "new times do not meet what was said",
+        "operators/replay.py",
+        "            meet_with(H, W, nd, rc, rounds, W + STORED_OUT, HEAD, row, now, serial)\n",
+        "",
+    ),
+    Mutant(
+        "a time that seeds only precede is not interesting",
+        "operators/replay.py",
+        "            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)\n",
+        "            interesting = False\n",
+    ),
+    Mutant(
+        "buffered times are advanced too far",
+        "operators/replay.py",
+        "            H[meet + k] = least\n",
+        "            H[meet + k] = least + 1\n",
+    ),
+    Mutant(
+        "buffered times are advanced past moments to come",
+        "operators/replay.py",
+        "                least = min(least, H[row_of(H, W, H[H[W + MOMENTS + PTR] + i]) + k])\n",
         "",
     ),
     Mutant(
@@ -54,9 +112,9 @@ MUTANTS = [
     ),
     Mutant(
         "moments are visited in no order",
-        "operators/closure.py",
-        "    if n > 1:\n        step = c + 2\n",
-        "    if n > 99999:\n        step = c + 2\n",
+        "operators/replay.py",
+        "        if not rank_before(H, W, rank, H[p + up]):\n            break\n",
+        "        if up >= 0:\n            break\n",
     ),
     Mutant(
         "compaction goes one step too far",
@@ -98,9 +156,9 @@ MUTANTS = [
     ),
     Mutant(
         "workers agree on the round of the first of them",
-        "runtime/local.py",
-        "            agreed = min(\n",
-        "            agreed = max(\n",
+        "runtime/host.py",
+        "        agreed = min(int(",
+        "        agreed = max(int(",
         "local-3",
     ),
     Mutant(
@@ -135,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "a retraction is lost",
-        "operators/reduce.py",
+        "operators/say.py",
         "        if H[h + i] != copies:\n",
         "        if H[h + i] < copies:\n",
     ),
