@@ -137,6 +137,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Begin:
+    loop: int
     depth: int
 
 
@@ -213,7 +214,7 @@ class _Lowering:
                 inside: list[Cell | Begin | End] = []
                 self.emit(part, inside, depth + 1)
                 if inside:
-                    program += [Begin(depth + 1), *inside, End()]
+                    program += [Begin(part.loop, depth + 1), *inside, End()]
             else:
                 program += [c for c in self.of.get(part, ()) if c.kind not in (kinds.INPUT, kinds.JOIN, kinds.OUTPUT)]
 

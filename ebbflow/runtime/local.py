@@ -8,13 +8,17 @@ Rule: an advance happens whole or not at all; after a refusal everything is as i
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
+from ebbflow import events
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
+from ebbflow.errors import EbbflowError
 from ebbflow.runtime.host import Antichain, Host, Rows
 
 
@@ -48,6 +52,31 @@ class LocalRuntime:
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         """Do all the work that these frontiers of the inputs complete."""
+        if events.is_heard():
+            self.advance_aloud(frontiers)
+        else:
+            self.advance_quietly(frontiers)
+
+    def advance_aloud(self, frontiers: dict[str, Antichain]) -> None:
+        """The same, and what happens is told."""
+        events.tell(events.StepBegan(tuple(frontiers.items())))
+        before, began = self.counters(), time.perf_counter()
+        was = {name: (len(self.done.get(name, ())), part.frontier) for name, part in self.part_of.items()}
+        try:
+            self.advance_quietly(frontiers)
+        except EbbflowError as error:
+            events.tell(events.Refused(type(error).__name__, error.what))
+            raise
+        after = self.counters()
+        for name, (blocks, frontier) in was.items():
+            if rows := sum(len(block[2]) for block in self.done.get(name, [])[blocks:]):
+                events.tell(events.Emitted(name, rows))
+            if self.frontier(name) != frontier:
+                events.tell(events.FrontierMoved(name, self.frontier(name)))
+        counted = {name: after[name] - before[name] for name in ("visits", "rows")}
+        events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
+
+    def advance_quietly(self, frontiers: dict[str, Antichain]) -> None:
         if len(self.parts) == 1 and not self.parts[0].stage.exports:
             self.advance_alone(self.parts[0], frontiers)
         else:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ebbflow import events
 from ebbflow.columns.evaluate import program
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
@@ -187,13 +188,18 @@ class Worker:
         masks = [sum(one << s for s in self.shift[:d]) for d in range(plan.depth + 1)]
         code: list[list[int]] = []
         open_: list[int] = []
+        around: list[Begin] = []
+        self.around: list[tuple[Begin, ...]] = []  # the loops around each instruction
         for part in plan.program:
             if isinstance(part, Begin):
+                around.append(part)
                 open_.append(len(code))
                 code.append([w.LOOP, 0, masks[part.depth - 1], masks[part.depth]])
             elif isinstance(part, End):
                 begin = open_.pop()
                 code.append([w.END, begin, 0, 0])
+                self.around.append(tuple(around))
+                around.pop()
                 code[begin][1] = len(code)
             else:
                 if int(H[self.W + h.WORKERS]) > 1 and len(part.local) < len(part.pipes):
@@ -201,9 +207,11 @@ class Worker:
                 a = self.at[part.number]
                 H[a + kinds.POSITION] = len(code)
                 code.append([w.NODE_AT, a, 0, 0])
+            self.around += [tuple(around)] * (len(code) - len(self.around))
         if int(H[self.W + h.WORKERS]) > 1:
             code.append([w.SYNC, 0, 0, 0])
         code.append([w.STOP, 0, 0, 0])
+        self.around += [()] * (len(code) - len(self.around))
         start = self.heap.zeros(w.INSTRUCTION * len(code))
         for k, (op, argument, outer, inner) in enumerate(code):
             if op in (w.LOOP, w.END):
@@ -287,8 +295,17 @@ class Worker:
                     self.asker.call(self, cell)
             elif reason != w.PAUSED or self.stopped:
                 return int(reason)
+            elif events.is_heard():
+                self.tell_round()
             H[W + h.FUEL] = w.FULL
             reason = w.walk(H, W)
+
+    def tell_round(self) -> None:
+        """Say where the walk is, when it has gone on for a while."""
+        at = (int(self.H[self.W + h.PC]) - self.program) // w.INSTRUCTION
+        for begin in reversed(self.around[at]):
+            field = int(self.H[self.W + h.ROUNDS]) >> self.shift[begin.depth - 1]
+            events.tell(events.RoundBegan(begin.loop, field & ((1 << int(self.H[self.W + h.BITS])) - 1)))
 
     def mail_for(self, other: int) -> np.ndarray:
         v = self.W + h.MAIL + h.VECTOR * other
