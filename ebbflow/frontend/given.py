@@ -21,9 +21,10 @@ from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import LateTime, NoKey, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
-from ebbflow.frontend.shown import END, Antichain, Changes, joined
+from ebbflow.frontend.shown import END, Antichain, Changes
 from ebbflow.frontend.table import plain
 from ebbflow.frontend.upsert import Edits, Keyed, Outcome
+from ebbflow.frontend.waiting import Waiting, due_now
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -92,7 +93,7 @@ class Given:
         self._types = node.schema.types
         self._words = array("q")  # row after row: lanes, time, diff
         self._blocks: list[Changes] = []
-        self._waiting: list[Changes] = []
+        self._waiting = Waiting()
 
     # ---- rows in -----------------------------------------------------------------------------
 
@@ -163,49 +164,40 @@ class Given:
 
     # ---- a step ------------------------------------------------------------------------------
 
-    def due(self, frontier: Antichain) -> tuple[list[Changes], list[Changes], Outcome | None]:
-        """What a step to this frontier is given: its changes, those that wait, and what replacing by key came to."""
+    def due(self, frontier: Antichain) -> tuple[list[Changes], Waiting, Outcome | None]:
+        """What a step to this frontier is given: its changes, what waits, and what replacing by key came to."""
         self._flush()
-        if self._keyed is not None:
-            edits = [Edits(block.lanes, block.times[:, 0], block.diffs) for block in self._blocks]
-            outcome = self._keyed.resolve(edits, frontier[0][0] if frontier else None)
-            return [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)], [], outcome
-        if not frontier:
-            return self._waiting + self._blocks, [], None
-        now, later = [], []
-        for block in self._waiting + self._blocks:
-            if len(self.coordinates) == 1:
-                waits = block.times[:, 0] >= frontier[0][0]
-            else:
-                waits = lattice.reached(block.times, np.array(frontier, np.int64))
-            if not waits.any():
-                now.append(block)
-            elif waits.all():
-                later.append(block)
-            else:
-                now.append(Changes(block.lanes[:, ~waits], block.times[~waits], block.diffs[~waits]))
-                later.append(Changes(block.lanes[:, waits], block.times[waits], block.diffs[waits]))
-        return now, later, None
+        now, waiting = self._waiting.split(frontier)
+        for block in self._blocks:
+            due, later = due_now(block, frontier) if frontier else (block, None)
+            if due is not None:
+                now.append(due)
+            if later is not None:
+                waiting = waiting.plus([later])
+        if self._keyed is None or not now:
+            return now, waiting, None
+        outcome = self._keyed.resolve([Edits(block.lanes, block.times[:, 0], block.diffs) for block in now])
+        return [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)], waiting, outcome
 
-    def settle(self, frontier: Antichain, later: list[Changes], outcome: Outcome | None) -> None:
+    def settle(self, frontier: Antichain, waiting: Waiting, outcome: Outcome | None) -> None:
         """The step succeeded."""
-        self.frontier = frontier
-        self._waiting = [joined(later)] if len(later) > 1 else later
+        self.frontier, self._waiting = frontier, waiting
         if self._keyed is not None and outcome is not None:
             self._keyed.settle(outcome)
         self.clear()
 
     def clear(self) -> None:
         """Forget the rows given since the last step."""
-        self._words, self._blocks = array("q"), []
+        if self._words:
+            self._words = array("q")
+        if self._blocks:
+            self._blocks = []
 
     def _flush(self) -> None:
         if self._words:
             width = len(self.schema)
-            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T
-            self._blocks.append(
-                Changes(np.ascontiguousarray(rows[:width]), np.ascontiguousarray(rows[width:-1].T), rows[-1].copy())
-            )
+            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1)
+            self._blocks.append(Changes(rows[:, :width].T.copy(), rows[:, width:-1].copy(), rows[:, -1].copy()))
             self._words = array("q")
 
     # ---- times and diffs of rows ---------------------------------------------------------------

@@ -33,7 +33,7 @@ from ebbflow.errors import (
     WrongTime,
 )
 from ebbflow.frontend.given import Given, as_time, listed, told, whole
-from ebbflow.frontend.shown import Antichain, Array, Changes, Shown, corners, joined
+from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times.frontier import Time, antichain, before
 
@@ -301,6 +301,8 @@ class Session:
         self._step(targets)
 
     def _as_frontier(self, value: Any) -> Antichain:
+        if type(value) is int and len(self._coordinates) == 1 and -END <= value <= END:
+            return ((value,),)
         several = isinstance(value, (list, set, frozenset)) and not (
             len(self._coordinates) > 1 and len(value) > 0 and all(whole(part) is not None for part in value)
         )
@@ -365,17 +367,17 @@ class Session:
         settling = []
         try:
             for name, given in self._inputs.items():
-                now, later, outcome = given.due(frontiers[name])
+                now, waiting, outcome = given.due(frontiers[name])
                 for block in now:
                     if len(block.diffs):
                         self._runtime.feed(name, *block)
-                settling.append((given, frontiers[name], later, outcome))
+                settling.append((given, frontiers[name], waiting, outcome))
             self._runtime.advance(frontiers)
         except BaseException:
             self._runtime.discard()  # the session still has the rows
             raise
-        for given, frontier, later, outcome in settling:
-            given.settle(frontier, later, outcome)
+        for given, frontier, waiting, outcome in settling:
+            given.settle(frontier, waiting, outcome)
         for shown in self._outputs.values():
             self._move_on(shown)
         if release:
@@ -386,10 +388,10 @@ class Session:
         """Take note of an output's frontier, and of what somebody waits for."""
         was, shown.frontier = shown.frontier, self._runtime.frontier(shown.name)
         if was != shown.frontier and self._history != "all":
-            kept = was
+            shown.since = was
             if self._history is not None:
-                kept += tuple(tuple(max(c - int(self._history), 0) for c in time) for time in shown.frontier or was)
-            shown.since = antichain(kept)
+                back = [tuple(max(c - int(self._history), 0) for c in time) for time in shown.frontier or was]
+                shown.since = antichain([*was, *back])
         if shown.subscribers or not shown.keeps_changes:
             new = self._pull(shown)
             if new is not None:
@@ -483,8 +485,8 @@ class Session:
         return self._as_table(shown, joined(unread) if unread else self._nothing(shown))
 
     def _nothing(self, shown: Shown) -> Changes:
-        none = np.empty(0, np.int64)
-        return Changes(none.reshape(len(shown.schema), 0), none.reshape(0, len(self._coordinates)), none)
+        width, coordinates = len(shown.schema), len(self._coordinates)
+        return Changes(np.empty((width, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
 
     def snapshot(self, name: str, at: Any = None) -> Table:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.

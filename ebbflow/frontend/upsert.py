@@ -1,8 +1,8 @@
 """Rows replaced by key: edits that say what a row shall be, turned into changes.
 
 An edit gives the row of a key from its time on, or takes it away; the latest edit at or before a time counts, and of
-two at one time the later one given.  An edit may arrive before another with an earlier time, so edits wait until
-their time is complete, and only then become the changes that lead from row to row.
+two at one time the later one given.  An edit may be given before another with an earlier time, so edits come here only
+when their time is complete, and become the changes that lead from row to row.
 
 Rule: a key has at most one row at every time, and nothing here changes until the step that used it has succeeded.
 """
@@ -53,12 +53,8 @@ class Edits:
     def __len__(self) -> int:
         return len(self.times)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Edits:
-        return Edits(self.lanes[:, chosen], self.times[chosen], self.kinds[chosen])
-
     @staticmethod
     def joined(parts: Sequence[Edits]) -> Edits:
-        parts = [part for part in parts if len(part)] or list(parts[:1])
         if len(parts) == 1:
             return parts[0]
         return Edits(
@@ -85,32 +81,25 @@ class Outcome:
     times: Array
     diffs: Array
     rows: Rows | dict[Row, Row | None]  # or only those that changed
-    waiting: Edits
 
 
 class Keyed:
-    """The rows of one keyed input, up to its frontier, and the edits that wait beyond it."""
+    """The rows of one keyed input, up to its frontier."""
 
     def __init__(self, lanes: int, key: tuple[int, ...]):
         """`key`: which lanes are the key."""
         self._key = list(key)
         self._rows = Rows(np.empty((lanes, 0), np.int64), np.empty(0, np.int64))
-        self._waiting = Edits(np.empty((lanes, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
-    def resolve(self, given: Sequence[Edits], frontier: int | None) -> Outcome:
-        """The changes that these and the waiting edits make before `frontier` (None: to the end of time)."""
-        edits = Edits.joined([self._waiting, *given])
-        waiting = edits.where(np.zeros(len(edits), np.bool_))
-        if frontier is not None and len(edits) and int(edits.times.max()) >= frontier:
-            due = edits.times < frontier
-            edits, waiting = edits.where(due), edits.where(~due)
+    def resolve(self, given: Sequence[Edits]) -> Outcome:
+        """The changes that these edits make; their times are complete, and not earlier than those of the last step."""
+        edits = Edits.joined(given)
         if len(edits) <= SMALL or len(edits) * SPREAD < len(self._rows.places):
-            return self._one_by_one(edits, waiting)
-        return self._as_arrays(edits, waiting)
+            return self._one_by_one(edits)
+        return self._as_arrays(edits)
 
     def settle(self, outcome: Outcome) -> None:
         """The step succeeded: its outcome is what stands."""
-        self._waiting = outcome.waiting
         if isinstance(outcome.rows, Rows):
             self._rows = outcome.rows
             return
@@ -136,7 +125,7 @@ class Keyed:
     def _key_of(self, row: Row) -> Row:
         return tuple([row[i] for i in self._key])
 
-    def _one_by_one(self, edits: Edits, waiting: Edits) -> Outcome:
+    def _one_by_one(self, edits: Edits) -> Outcome:
         given = list(zip(edits.times.tolist(), edits.lanes.T.tolist(), edits.kinds.tolist(), strict=True))
         last: dict[tuple[int, Row], Row | None] = {}
         for time, row, kind in given:
@@ -153,7 +142,7 @@ class Keyed:
                     found.append((after, time, 1))
         lanes = np.array([row for row, _, _ in found], np.int64).reshape(len(found), len(edits.lanes)).T
         times, diffs = (np.array([change[i] for change in found], np.int64) for i in (1, 2))
-        return Outcome(np.ascontiguousarray(lanes), times, diffs, now, waiting)
+        return Outcome(np.ascontiguousarray(lanes), times, diffs, now)
 
     # ---- many edits: as arrays ---------------------------------------------------------------
 
@@ -189,7 +178,7 @@ class Keyed:
         order = np.argsort(places)
         return Rows(in_order(lanes, order), places[order])
 
-    def _as_arrays(self, edits: Edits, waiting: Edits) -> Outcome:
+    def _as_arrays(self, edits: Edits) -> Outcome:
         rows = self._sorted_in(self._rows)
         order = sorted_order([*edits.lanes[self._key], edits.times])  # stable: at one time, in the order given
         lanes, times, kinds = in_order(edits.lanes, order), edits.times[order], edits.kinds[order]
@@ -216,5 +205,4 @@ class Keyed:
             np.concatenate([times[removed], times[added]]),
             np.repeat(np.array([-1, 1], np.int64), [removed.sum(), added.sum()]),
             self._replaced(rows, at, lanes[:, final & there]),
-            waiting,
         )
