@@ -49,6 +49,7 @@ class RunParser(PythonCodeBlockParser):
         self.codeblock_parser._evaluator = Run()
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The blocks of a page share names, so where tests run side by side a page stays with one worker."""
     for item in items:
