@@ -52,12 +52,15 @@ def sum_of_times(right: dict) -> int:
 
 def report(counts: Counter, seed: int, seconds: float) -> str:
     cases = counts["cases"]
+    share = {width: counts[f"{width} coordinates"] / max(cases, 1) for width in (2, 3)}
     nested = sum(counts[f"{depth} nested loops"] for depth in (2, 3))
     lines = [
         f"seed {seed}: {cases} cases, 0 failures, {seconds:.1f} s ({1000 * seconds / max(cases, 1):.1f} ms a case)"
     ]
-    lines.append(f"  two or more nested loops {nested / max(cases, 1):.0%}, two input coordinates "
-                 f"{counts['2 coordinates'] / max(cases, 1):.0%}, three {counts['3 coordinates'] / max(cases, 1):.0%}")  # fmt: skip
+    lines.append(
+        f"  two or more nested loops {nested / max(cases, 1):.0%},"
+        f" two input coordinates {share[2]:.0%}, three {share[3]:.0%}"
+    )
     rest = sorted((kind, count) for kind, count in counts.items() if kind != "cases")
     lines.append("  " + ", ".join(f"{kind} {count}" for kind, count in rest))
     return "\n".join(lines)

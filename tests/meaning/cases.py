@@ -57,7 +57,7 @@ def make_case(seed: int, number: int) -> tuple[Case, Pool, dict]:
 
 
 def interest(steps: list[Step], right: dict) -> float:
-    """How willingly a case is taken: those in which nearly nothing happens, or only where input was, are many enough."""
+    """How willingly a case is taken: those in which little happens, or only where input was, are many enough."""
     shown_at = [time for changes in right.values() if isinstance(changes, dict) for _, time in changes]
     given_at = {change[2] for step in steps for change in step.changes}
     enough = 0.1 if not shown_at else 0.25 if len(shown_at) < 4 else 1.0

@@ -10,7 +10,7 @@ Rule: every change is fed before the frontier of its input has passed its time.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 from hypothesis import strategies as st
@@ -123,7 +123,7 @@ def random_history(random: Random, inputs: dict[str, int], domain: list, nullabl
         count = random.randint(3, 40) if many else random.randint(2, 12)
         rows[name] = [random_row(random, domain, columns, nullable) for _ in range(count)]
         if random.random() < 0.7 and columns == 2:  # a path through the domain, so that loops have a long way to go
-            rows[name] = rows[name][: random.randint(1, 5)] + list(zip(domain, domain[1:], strict=False))
+            rows[name] = rows[name][: random.randint(1, 5)] + list(pairwise(domain))
         if many:
             rows[name] = [(random.choice(domain[:2]), *row[1:]) for row in rows[name]]
     if random.random() < 0.6 and not many:

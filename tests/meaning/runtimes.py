@@ -80,7 +80,7 @@ def expected(graph: Graph, steps: list[Step], pool: Pool) -> dict[str, Changes]:
 
 
 def judge(make: Callable, graph: Graph, steps: list[Step], pool: Pool | None = None, right: dict | None = None) -> None:
-    """Replay a history on a runtime, and compare whatever it shows with the oracle, at every time and after every step."""
+    """Replay a history on a runtime, and compare what it shows with the oracle, at every time and after every step."""
     pool = pool or Pool()
     right = right if right is not None else expected(graph, steps, pool)
     reads = frontier_sources(graph)

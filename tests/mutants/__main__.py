@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: plant each bug in a copy of the package, and demand that a random case or a claim notices it."""
+"""`python -m tests.mutants`: plant each bug in a copy of the package, and demand that a case or a claim notices it."""
 
 from __future__ import annotations
 

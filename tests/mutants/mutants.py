@@ -50,9 +50,10 @@ MUTANTS = [
             interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)
         if interesting != 2:
             meet_with(H, W, nd, rc, rounds, W + SEEDS, 0, c, now, serial)
-        if interesting:
+        if interesting and interesting != 2:
             meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)
             meet_with(H, W, nd, rc, rounds, W + STORED_OUT, HEAD, row, now, serial)
+        if interesting:
 """,
     ),
     Mutant(
@@ -285,9 +286,18 @@ MUTANTS = [
     Mutant(
         "folding forgets that entries are of different rounds",
         "trace/segment.py",
-        "            g = p + j * w\n            if (\n                H[g] == H[e]\n                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)\n"
-        "                and same(H, g + VALUE, e + VALUE, w - VALUE)\n            ):\n                break\n",
-        "            g = p + j * w\n            if (\n                (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)\n"
-        "                and same(H, g + VALUE, e + VALUE, w - VALUE)\n            ):\n                break\n",
+        """                H[g] == H[e]
+                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
+                and same(H, g + VALUE, e + VALUE, w - VALUE)
+            ):
+                break
+            j += 1
+""",
+        """                (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
+                and same(H, g + VALUE, e + VALUE, w - VALUE)
+            ):
+                break
+            j += 1
+""",
     ),
 ]

@@ -58,11 +58,23 @@ def test_a_time_is_complete_when_no_element_of_the_frontier_precedes_it():
 @pytest.mark.parametrize(
     "type, value",
     [
-        (LONG, -5), (LONG, 2**63 - 1), (BOOLEAN, True), (DOUBLE, 1.5), (DOUBLE, -math.inf), (DOUBLE, -2.5e-300), (FLOAT, 0.5),
-        (STRING, "é"), (STRING, ""), (BINARY, b"\xff\x00"), (DATE, datetime.date(1969, 12, 31)), (DECIMAL, Decimal("-3.10")),
-        (TIMESTAMP, datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)), (LONG, None), (STRING, None),
+        (LONG, -5),
+        (LONG, 2**63 - 1),
+        (LONG, None),
+        (BOOLEAN, True),
+        (DOUBLE, 1.5),
+        (DOUBLE, -math.inf),
+        (DOUBLE, -2.5e-300),
+        (FLOAT, 0.5),
+        (STRING, "é"),
+        (STRING, ""),
+        (STRING, None),
+        (BINARY, b"\xff\x00"),
+        (DATE, datetime.date(1969, 12, 31)),
+        (TIMESTAMP, datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)),
+        (DECIMAL, Decimal("-3.10")),
     ],
-)  # fmt: skip
+)
 def test_values_come_back_from_their_lanes(type, value):
     values = Values(Pool())
     assert values.decode(type, values.encode(type, value)) == value

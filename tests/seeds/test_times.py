@@ -107,8 +107,8 @@ def test_the_roadmaps_updates_mean_the_same_after_each_compaction(runtime, front
     s.output("paths", s.join(edges, edges, {"b": "a"}, a="left.a", b="right.b"))
     s.output("ends", s.distinct(s.map(edges, a="b")))
     a, b, c = 1, 2, 3
-    early = ((("edges", (a, b), (0, 0), 1), ("edges", (b, c), (0, 1), 1), ("edges", (a, c), (1, 0), 1), ("edges", (b, c), (1, 1), -1)))  # fmt: skip
-    first = tuple(change for change in early)
+    told = [((a, b), (0, 0), 1), ((b, c), (0, 1), 1), ((a, c), (1, 0), 1), ((b, c), (1, 1), -1)]
+    first = tuple(("edges", *change) for change in told)
     late = tuple(
         ("edges", (c, a), time, 1) for time in [(2, 0), (1, 2), (0, 3), (1, 1)] if Frontier(frontier).reaches(time)
     )

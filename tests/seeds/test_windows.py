@@ -1,4 +1,4 @@
-"""A window sliding over random edges: distances, components and strong components, update for update, as networkx has them."""
+"""A window sliding over random edges: distances and components, update for update, as networkx has them."""
 
 from collections import Counter
 from random import Random
