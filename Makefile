@@ -50,14 +50,14 @@ demo: doctor
 	@$(BIN)/python -m ebbflow demo
 
 test: doctor warm
-	$(PYTEST) -n $(JOBS) --dist loadgroup --doctest-modules
+	$(PYTEST) -n $(JOBS) --dist worksteal --doctest-modules
 
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -q -n $(JOBS) --dist loadgroup -m "not slow" tests
+	$(PYTEST) -q -n $(JOBS) --dist worksteal -m "not slow" tests
 
 bench: doctor warm
 	@$(BIN)/python -m ebbflow bench

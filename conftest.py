@@ -8,12 +8,16 @@ Rule: a page shows only what was printed when the tests last ran.
 
 import contextlib
 import io
+from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
+from sybil.example import SybilFailure
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 hypothesis.settings.register_profile("house", deadline=None, print_blob=True)
@@ -49,15 +53,38 @@ class RunParser(PythonCodeBlockParser):
         self.codeblock_parser._evaluator = Run()
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The blocks of a page share names, so where tests run side by side a page stays with one worker."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
-
-
-pytest_collect_file = Sybil(
+PAGES = Sybil(
     parsers=[RunParser(), CodeBlockParser("output", compare), SkipParser()],
     patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/**/*.md"],
-).pytest()
+)
+
+
+class Page(pytest.File):
+    """A page is one test: its blocks share names, so they stay together when tests run side by side."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        examples = list(PAGES.parse(self.path).examples())
+        if examples:
+            yield Blocks.from_parent(self, name="blocks", examples=examples)
+
+
+class Blocks(pytest.Item):
+    def __init__(self, *, examples: list[Example], **node: Any) -> None:
+        super().__init__(**node)
+        self.examples = examples
+
+    def runtest(self) -> None:
+        for example in self.examples:
+            example.evaluate()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, SybilFailure):
+            return str(excinfo.value)  # it names the page and the line
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"the programs of {self.path.name}"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
+    return Page.from_parent(parent, path=file_path) if PAGES.should_parse(file_path) else None

@@ -19,7 +19,7 @@ def judged(tmp_path, page):
 def test_a_page_that_tells_the_truth_passes(tmp_path):
     result = judged(tmp_path, "```python\nx = 2\nprint(x)\n```\n\n```output\n2\n```\n\n```python\n>>> x + 1\n3\n```\n")
     assert result.returncode == 0, result.stdout
-    assert "3 passed" in result.stdout
+    assert "1 passed" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,9 @@ def test_a_page_that_tells_the_truth_passes(tmp_path):
         "```python\n>>> 1 + 1\n3\n```\n",
         "```python\nraise ValueError\n```\n",
         "```output\nnothing printed this\n```\n",
+        "```python\nprint(2)\n```\n\n```output\n2\n```\n\n```python\nassert False\n```\n",
     ],
-    ids=["other output", "other doctest", "raises", "no program"],
+    ids=["other output", "other doctest", "raises", "no program", "wrong at its end"],
 )
 def test_a_page_that_does_not_is_caught(tmp_path, page):
     result = judged(tmp_path, page)
