@@ -17,9 +17,10 @@ from ebbflow.columns.evaluate import program
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Stage, lower
+from ebbflow.errors import PlanError
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.refusals import refusal
-from ebbflow.runtime.worker import Worker
+from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
 from ebbflow.trace import heap as h
 
 Antichain = tuple[tuple[int, ...], ...]
@@ -29,12 +30,12 @@ SLICE_IN_LOOPS, SLICE = 256, 8192  # times handled together: as many as a step's
 
 
 class Host:
-    def __init__(
-        self, graph: Graph, workers: int, pool: Pool, slice_times: int | None = None, reserve: int | None = None
-    ):
+    def __init__(self, graph: Graph, workers: int, pool: Pool, slice_times: int | None = None, **tuning):
+        if not 1 <= workers <= WORKERS_AT_MOST:
+            raise PlanError(f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.")
         self.graph, self.pool = graph, pool
         self.plan = lower(graph, self.needs_outside)
-        self.workers = [Worker(self.plan, i, workers, pool, reserve) for i in range(workers)]
+        self.workers = [Worker(self.plan, i, workers, pool, **tuning) for i in range(workers)]
         self.threads = ThreadPoolExecutor(workers, "ebbflow") if workers > 1 else None
         loops = any(isinstance(part, Begin) for part in self.plan.program)
         self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else SLICE)
@@ -89,10 +90,10 @@ class Host:
         for start in range(0, len(times), self.slice_times):
             here = times[start : start + self.slice_times]
             for worker in self.workers:
-                worker.begin_slice((), ())
+                worker.begin_slice()
             for name, (lanes, at, diffs) in ordered.items():
                 if many:
-                    a, b = np.searchsorted(at[:, 0], [here[0], here[-1] + 1])
+                    a, b = np.searchsorted(at[:, 0], here[0]), np.searchsorted(at[:, 0], here[-1], "right")
                     lanes, at, diffs = lanes[:, a:b], at[a:b], diffs[a:b]
                 if len(diffs):
                     ranks = np.searchsorted(here, at[:, 0]) + 1 if len(here) > 1 else np.ones(len(diffs), np.int64)
@@ -102,8 +103,8 @@ class Host:
     def general_slice(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
         """Several coordinates, or delays: all that is complete now, at once."""
         for worker in self.workers:
-            worker.begin_advance(keeping=False)
-            worker.begin_slice(lower, upper)
+            worker.begin_advance(keeping=False, lower=lower)
+            worker.begin_slice(upper)
         for name, (lanes, times, diffs) in rows.items():
             self.share_out(name, lanes, [worker.ranks(times) for worker in self.workers], diffs)
         self.walk(Worker.time_of, results)

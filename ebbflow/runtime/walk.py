@@ -248,7 +248,7 @@ def walk(H, W):
             best = H[W + AGREED] if many else least_in(H, W, pc)
             phase = 0
             cur &= H[pc + 2]
-            H[W + FUEL] -= 1
+            H[W + FUEL] -= 32
             if best != NOTHING and (best & H[pc + 2]) == cur:
                 cur = best & H[pc + 3]
                 pc += INSTRUCTION

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ebbflow import events
-from ebbflow.columns.evaluate import program
+from ebbflow.columns.evaluate import REGISTERS, program
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
@@ -21,16 +21,21 @@ from ebbflow.operators import edges, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
+from ebbflow.runtime.retime import retime
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 from ebbflow.trace.clock import intern_time, mark_complete, respread
 from ebbflow.trace.table import resize
 
 SWEEP_EVERY = 64
+FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
+WORKERS_AT_MOST = 64
 
 
 class Worker:
-    def __init__(self, plan: Plan, me: int, workers: int, pool, reserve: int | None = None):
+    def __init__(
+        self, plan: Plan, me: int, workers: int, pool, reserve: int | None = None, forget_times: int = FORGET_TIMES
+    ):
         self.plan, self.me, self.pool = plan, me, pool
         self.heap = heap = h.Heap(reserve)
         self.H, self.W = heap.H, heap.W
@@ -49,6 +54,7 @@ class Worker:
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] = []
         self.step = self.swept = 0
+        self.forget_times = self.forget_at = forget_times
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
@@ -58,6 +64,9 @@ class Worker:
         plan, heap, H, W = self.plan, self.heap, self.H, self.W
         self.at = [heap.zeros(kinds.NODE) for _ in plan.cells]
         self.nodes = heap.keep(self.at)
+        widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0) + REGISTERS
+        for v in (h.ROW, h.ROW2, h.WANT):  # rows in passing: lanes, or an expression's registers
+            h.reserve(H, W, W + v, widest)
         H[W + h.NODES] = self.nodes
         for cell in plan.cells:
             self.lay_node(cell)
@@ -221,9 +230,11 @@ class Worker:
 
     # ---- an advance -------------------------------------------------------------------------
 
-    def begin_advance(self, keeping: bool) -> None:
+    def begin_advance(self, keeping: bool, lower=()) -> None:
         """From here on everything can be undone."""
         H, W = self.H, self.W
+        if self.plan.general:
+            self.set_lower(lower)
         if self.step - self.swept >= SWEEP_EVERY:
             self.sweep()
         H[W + h.FIRST] = self.step + 1
@@ -237,6 +248,14 @@ class Worker:
                 if H[v + h.LEN]
             ]
 
+    def set_lower(self, lower) -> None:
+        """The frontier to which histories fold; and when most interned times are past it, they are forgotten."""
+        H, W, c = self.H, self.W, len(self.plan.graph.coordinates)
+        self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
+        h.reserve(H, W, W + h.LOWER, len(lower) * c + 2 * c)
+        if int(H[W + h.TIMES + h.LEN]) // c > self.forget_at:
+            self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
+
     def sweep(self) -> None:
         """Forget keys of which nothing is left, where a table has doubled since it was last looked through."""
         H, W = self.H, self.W
@@ -248,15 +267,13 @@ class Worker:
                 H[W + h.STEP], H[W + h.KEEPING] = self.step, 0
                 w.sweep(H, W, tb)
 
-    def begin_slice(self, lower, upper) -> None:
+    def begin_slice(self, upper=()) -> None:
         H, W = self.H, self.W
         self.step += 1
         H[W + h.STEP] = self.step
         H[W + h.PC], H[W + h.ROUNDS], H[W + h.PHASE] = self.program, 0, 0
         H[W + h.ERROR] = 0
         if self.plan.general:
-            self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
-            h.reserve(H, W, W + h.LOWER, int(H[W + h.LOWER + h.LEN]) + 2 * int(H[W + h.COORDS]))
             self.heap.load(W + h.UPPER, np.array(upper, np.int64).reshape(-1))
             mark_complete(H, W)
             w.begin_slice(H, W, self.nodes, len(self.at))

@@ -32,8 +32,8 @@ RUNTIMES: dict[str, Callable] = {
     "local-1": partial(local, workers=1),
     "local-2": partial(local, workers=2),
     "local-3": partial(local, workers=3),
-    "local-1-sliced": partial(local, workers=1, slice_times=2),  # every step is cut again inside
-    "local-2-sliced": partial(local, workers=2, slice_times=3),
+    "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
+    "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
 }
 ASKED = ["local-1", "local-2", "local-3"]  # by every claim; the others are asked in bulk
 
