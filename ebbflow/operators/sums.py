@@ -18,6 +18,7 @@ from ebbflow.columns.weights import (
     int_merge,
 )
 from ebbflow.trace.heap import (
+    CAP,
     FIRST,
     GUARD,
     KEEPING,
@@ -95,7 +96,8 @@ def fold(H, W, tb, rc):
                 break
         if a == 0:
             n = H[acc + LEN]
-            grow_segment(H, W, acc, aw)
+            if (n + 1) * aw > H[acc + CAP]:
+                grow_segment(H, W, acc, aw)
             a = H[acc + PTR] + n * aw
             H[a] = H[e]
             H[a + 1] = BIAS
