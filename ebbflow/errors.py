@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 from dataclasses import dataclass
+from types import FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -34,7 +35,7 @@ class Place:
 
 def users_place() -> Place | None:
     """The innermost line on the stack that is not ours."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_HERE) and not file.startswith("<frozen"):
