@@ -90,7 +90,7 @@ class Session:
         checkpoint: object = None,
         history: int | str | None = None,
         runtime: Callable[..., Runtime] | None = None,
-        **options: object,
+        **options: Any,
     ):
         from ebbflow.columns.pool import Pool  # numba and pyarrow load when a program runs, not when one is written
 
@@ -108,7 +108,10 @@ class Session:
 
             runtime = LocalRuntime
         if checkpoint is not None:
-            options["checkpoint"] = checkpoint
+            raise NotBuiltYet(
+                "checkpoints are not built yet: a session lives as long as its process.",
+                hint="Leave checkpoint= out, and feed a new session the input again.",
+            )
         self._graph, self._history = flow.graph, history
         self._coordinates = tuple(flow.graph.coordinates)
         width = len(self._coordinates)
@@ -621,10 +624,10 @@ def compute(
     inputs: Mapping[str, Any],
     workers: int = 1,
     runtime: Callable[..., Runtime] | None = None,
-    **options: object,
+    **options: Any,
 ) -> dict[str, Table]:
     """The program run once on these rows: the snapshot of every output."""
-    session = Session(flow, workers=workers, runtime=runtime, **options)  # type: ignore[arg-type]
+    session = Session(flow, workers=workers, runtime=runtime, **options)
     with session:
         for name, rows in inputs.items():
             session._given("compute", name).edit("compute", rows, None, 1)

@@ -42,16 +42,14 @@ class Shown:
         self.unread: list[Changes] = []
         self.subscribers: list[Callable[[Table, list[Time]], object]] = []
         self._log: list[Changes] = []
-        self._in_log = self._summed = 0
+        self._in_log, self._summed = 0, 0  # how many are in it, and how many of them were summed up
 
     def add(self, changes: Changes) -> None:
         if self.keeps_changes:
             self.unread.append(changes)
         self._log.append(changes)
         self._in_log += len(changes.diffs)
-        if len(self._log) == 1:
-            self._summed = self._in_log
-        elif self._in_log > LOG + 2 * self._summed:
+        if self._in_log > LOG + 2 * max(self._summed, len(self._log[0].diffs)):
             self._sum_up()
 
     def _sum_up(self) -> None:
@@ -67,7 +65,7 @@ class Shown:
 
     def at(self, time: Time) -> tuple[Array, Array]:
         """The collection at a time: its rows as lanes, and their counts."""
-        if len(self._log) > 1:
+        if self._in_log > self._summed:
             self._sum_up()
         if self._in_log == 0:
             return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)

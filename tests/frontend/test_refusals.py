@@ -225,6 +225,12 @@ REFUSALS = {
         'insert finds the column "half" in its rows, which the input "edges" does not have: src, dst.',
         "Leave it out, or name it as time= or diff=.",
     ),
+    "two columns of one name": (
+        lambda live: live.insert("edges", pa.table([[1], [2], [3]], names=["src", "dst", "dst"])),
+        e.DuplicateName,
+        'insert finds two columns named "dst" in the rows of "edges".',
+        "Rename one of them, or leave it out.",
+    ),
     "a row too short": (
         lambda live: live.insert("edges", [(1, 2), (3,)]),
         e.TypeMismatch,

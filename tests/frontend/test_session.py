@@ -10,7 +10,6 @@ from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.frontend import shown as shown_module
 from ebbflow.frontend.session import compute
-from ebbflow.frontend.shown import END, corners
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
 from ebbflow.times.frontier import before
@@ -329,16 +328,6 @@ def test_every_snapshot_that_is_kept_is_exact(coordinates, history, log, monkeyp
                     assert live.snapshot("copy") == live.snapshot("copy", at=now)
                 if history == "all":
                     assert readable == sum(not any(before(f, t) for f in frontier) for t in np.ndindex(*[far] * width))
-
-
-def test_the_last_complete_times_are_the_corners_of_what_is_complete():
-    end = END
-    assert corners(((3,),), 1) == [(2,)]
-    assert corners((), 2) == [(end, end)]
-    assert corners(((0, 0),), 2) == []
-    assert corners(((3, 0),), 2) == [(2, end)]
-    assert corners(((0, 5), (3, 0)), 2) == [(2, 4)]
-    assert corners(((3, 5),), 2) == [(2, end), (end, 4)]
 
 
 def test_history_in_time_units_reaches_that_far_back():

@@ -1,0 +1,70 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbflow.columns.schema import LONG, Field, Schema
+from ebbflow.frontend import shown as shown_module
+from ebbflow.frontend.shown import END, Changes, Shown, consolidated, corners
+from ebbflow.times.frontier import antichain, before
+
+ONE = Schema((Field("x", LONG),))
+TIME = st.tuples(st.integers(0, 4), st.integers(0, 4))
+SINCE = st.lists(TIME, min_size=1, max_size=3)
+CHANGE = st.tuples(st.integers(0, 2), TIME, st.sampled_from([1, -1, 2]))
+
+
+def block(changes):
+    lanes = np.array([[x for x, _, _ in changes]], np.int64)
+    times = np.array([time for _, time, _ in changes], np.int64).reshape(len(changes), 2)
+    return Changes(lanes, times, np.array([diff for _, _, diff in changes], np.int64))
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2)), max_size=200))
+def test_consolidated_rows_are_their_sums(rows):
+    table = np.array(rows, np.int64).reshape(-1, 3).T
+    lanes, diffs = consolidated(table[:2], table[2])
+    sums = Counter()
+    for a, b, diff in rows:
+        sums[a, b] += diff
+    found = list(zip(map(tuple, lanes.T.tolist()), diffs.tolist(), strict=True))
+    assert len(dict(found)) == len(found)
+    assert dict(found) == {row: diff for row, diff in sums.items() if diff}
+
+
+@pytest.mark.parametrize("log", [0, 1 << 16])
+@given(blocks=st.lists(st.lists(CHANGE, min_size=1, max_size=8), max_size=5), since=SINCE)
+def test_at_every_kept_time_the_sum_is_the_collection(log, blocks, since):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shown_module, "LOG", log)
+        shown = Shown("x", ONE, True, antichain(since), ())
+        for changes in blocks:
+            shown.add(block(changes))
+        for time in np.ndindex(6, 6):
+            if shown.is_kept(time):
+                sums = Counter()
+                for x, t, diff in (change for changes in blocks for change in changes):
+                    if before(t, time):
+                        sums[x] += diff
+                lanes, counts = shown.at(time)
+                assert dict(zip(lanes[0].tolist(), counts.tolist())) == {x: c for x, c in sums.items() if c}
+    assert sum(len(changes.diffs) for changes in shown.unread) == sum(map(len, blocks))
+
+
+@given(st.lists(TIME, max_size=4))
+def test_whatever_is_complete_precedes_a_corner_and_nothing_else_does(frontier):
+    last = corners(antichain(frontier), 2)
+    for time in np.ndindex(7, 7):
+        complete = not any(before(element, time) for element in frontier)
+        assert complete == any(before(time, corner) for corner in last)
+
+
+def test_the_last_complete_times_are_the_corners_of_what_is_complete():
+    assert corners(((3,),), 1) == [(2,)]
+    assert corners((), 2) == [(END, END)]
+    assert corners(((0, 0),), 2) == []
+    assert corners(((3, 0),), 2) == [(2, END)]
+    assert corners(((0, 5), (3, 0)), 2) == [(2, 4)]
+    assert corners(((3, 5),), 2) == [(2, END), (END, 4)]
