@@ -8,7 +8,7 @@ Rule: the ends of an edge are of one type and never null, and a refusal says how
 from __future__ import annotations
 
 from ebbflow.columns.resolve import near
-from ebbflow.columns.schema import DOUBLE, LONG, Type
+from ebbflow.columns.schema import DOUBLE, LONG, Schema, Type
 from ebbflow.errors import PlanError, TypeMismatch, UnknownColumn
 from ebbflow.frontend.collection import Collection
 from ebbflow.frontend.column import Column, col
@@ -27,7 +27,7 @@ def located(edges: Collection, asking: str) -> Collection:
     if missing:
         raise UnknownColumn(
             f"{asking} takes edges with the columns src and dst; these have: {', '.join(edges.columns)}.",
-            hint=_renaming(edges.columns, missing),
+            hint=_renaming(edges.schema, missing),
         )
     src, dst = _wide(edges.schema["src"]), _wide(edges.schema["dst"])
     if src != dst:
@@ -94,13 +94,16 @@ def _check(given: object, asking: str, what: str, example: str) -> None:
         )
 
 
-def _renaming(columns: list[str], missing: list[str]) -> str:
-    """The rename that would do, where there is one to guess; else one to fill in."""
-    others = [name for name in columns if name not in ("src", "dst")]
+def _renaming(schema: Schema, missing: list[str]) -> str:
+    """The rename that would do, as far as types tell."""
+    ends = [field.type for field in schema if field.name in ("src", "dst")]
+    others = [
+        field.name for field in schema if field.name not in ("src", "dst") and field.type in (ends or [field.type])
+    ]
     if len(others) < len(missing):
         return "An edge has two ends: a column src and a column dst."
     fix = ", ".join(f'"{old}": "{new}"' for old, new in zip(others, missing))
-    return f"Name them so: edges.rename({{{fix}}})."
+    return f"Name {'it' if len(missing) == 1 else 'them'} so: edges.rename({{{fix}}})."
 
 
 def _wide(kind: Type) -> Type:

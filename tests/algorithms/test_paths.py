@@ -7,7 +7,6 @@ from random import Random
 import networkx as nx
 import pytest
 
-import ebbflow as ebb
 from ebbflow import col
 from ebbflow.algorithms import bfs_layers, reachable, shortest_paths, topological_generations, transitive_closure
 from tests.algorithms.windows import TIMES, agrees, at_each_time, changes_of, program, sources_for, window

@@ -71,7 +71,7 @@ def random_ends(seed, times=TIMES):
 
 
 def changes_of(flow, inputs, workers=1, ends=(TIMES,)):
-    """What the output "out" does, as (time, row, diff), when the inputs are given first and then advanced to each end."""
+    """What the output "out" does, as (time, row, diff): the inputs are given first, then advanced to each end."""
     found = []
     with flow.run(workers=workers) as live:
         for name, changes in inputs.items():
