@@ -13,8 +13,10 @@ import os
 import sys
 from dataclasses import dataclass
 from types import FrameType
+from typing import ClassVar
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_PYTHON = tuple(os.path.join(os.path.dirname(os.__file__), part) for part in ("threading.py", "concurrent" + os.sep))
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def users_place() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_HERE) and not file.startswith("<frozen"):
+        if not file.startswith((_HERE, "<frozen", *_PYTHON)):  # nor Python's own that runs our threads
             return Place(file, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -47,13 +49,14 @@ def users_place() -> Place | None:
 class EbbflowError(Exception):
     """The base of every refusal."""
 
+    otherwise: ClassVar[str] = "The documentation has a page on it: docs/index.md."  # the hint, where none is given
+
     def __init__(self, what: str, *, at: Place | None = None, hint: str | None = None):
-        self.what, self.at, self.hint = what, at if at is not None else users_place(), hint
+        self.what, self.at, self.hint = what, at if at is not None else users_place(), hint or self.otherwise
         parts = [what]
         if self.at is not None:
             parts.append(f"  {self.at}")
-        if hint:
-            parts.append(f"  {hint}")
+        parts.append(f"  {self.hint}")
         super().__init__("\n".join(parts))
 
 
@@ -112,17 +115,25 @@ class MissingPackage(EbbflowError):
 class TypeMismatch(EbbflowError):
     """A value or column of another type than the one asked for."""
 
+    otherwise = "Give a value of that type, or convert it first."
+
 
 class UnknownColumn(EbbflowError, AttributeError):
     """A column that is not there.  An AttributeError too, so that hasattr and editors that probe are answered."""
+
+    otherwise = "Name one of the columns it has."
 
 
 class PlanError(EbbflowError):
     """A program that breaks a rule of dataflow: the page docs/rules.md lists them all."""
 
+    otherwise = "The rules that every program obeys are listed in docs/rules.md."
+
 
 class UnknownMethod(EbbflowError, AttributeError):
     """A method that is not there, often another tool's word for one that is."""
+
+    otherwise = "dir() lists what there is."
 
 
 class UnknownType(EbbflowError):
@@ -132,9 +143,13 @@ class UnknownType(EbbflowError):
 class ReservedName(EbbflowError):
     """A column name that is kept for results."""
 
+    otherwise = "Choose another name."
+
 
 class DuplicateName(EbbflowError):
     """Two columns, inputs or outputs of one name."""
+
+    otherwise = "Give each a name of its own."
 
 
 class NoValueYet(EbbflowError, TypeError):
@@ -143,6 +158,8 @@ class NoValueYet(EbbflowError, TypeError):
 
 class NotAnExpression(EbbflowError):
     """Something that cannot be computed for each row."""
+
+    otherwise = 'Write it with columns, for example col("x") + 1.'
 
 
 class UnclearJoin(EbbflowError):
@@ -160,6 +177,10 @@ class NotBuiltYet(EbbflowError, NotImplementedError):
 class NumberOverflow(EbbflowError, OverflowError):
     """A number, or a count of rows, that has no place in 64 bits."""
 
+    otherwise = 'Compute in doubles where the last digit does not count: .cast("double").'
+
 
 class FunctionFailed(EbbflowError):
     """A user's own function raised, or returned what does not fit."""
+
+    otherwise = "Correct the function; live.discard() drops the input on which it failed."

@@ -207,7 +207,10 @@ def _refuse_first(field: Field, wrong: np.ndarray, value_at: Callable[[int], Any
         _refuse(field, start + row, value_at(row), why)
 
 
-def _hint(kind: Type, value: Any) -> str | None:
+_READS = {**dict.fromkeys(("long", "int", "short", "byte"), "int"), "decimal": "Decimal"}
+
+
+def _hint(kind: Type, value: Any, otherwise: str | None = None) -> str:
     if kind.is_integer and isinstance(value, float | np.floating | Decimal):
         return "Cast it first, for example with int(...) or .astype('int64'), so that it is you who rounds."
     if kind.is_integer and isinstance(value, bool | np.bool_):
@@ -230,7 +233,9 @@ def _hint(kind: Type, value: Any) -> str | None:
         return 'Make it exact first: Decimal(str(x)), or declare the column "double".'
     if kind.name == "boolean":
         return "Give True or False; a number becomes one with bool(...)."
-    return None
+    if isinstance(value, str):
+        return otherwise or f'Read it with {_READS.get(kind.name, "float")}(...), or declare the column "string".'
+    return otherwise or "Give a value of that type; None is null."
 
 
 def _least(kind: Type) -> int:
@@ -261,7 +266,7 @@ def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
         valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
         row = int(np.argmax(valid)) if valid.any() else 0
         value = array[row].as_py() if valid.any() else None
-        hint = _hint(field.type, value) or f'Cast it first, for example with .cast("{field.type}").'
+        hint = _hint(field.type, value, f'Cast it first, for example with .cast("{field.type}").')
         _refuse(field, start + row, value, f"in an Arrow column of {kind}", hint)
     if field.type.is_text:
         return pool.encode(array)

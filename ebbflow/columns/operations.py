@@ -223,7 +223,9 @@ def _round(op: str, args: Sequence[Expr]) -> Typed:
     _numbers(op, args)
     number, digits = args[0], args[1]
     if not (isinstance(digits, Literal) and isinstance(digits.value, int)):
-        raise TypeMismatch(f"round takes the number of digits as a plain number; got {shown(digits)}.")
+        raise TypeMismatch(
+            f"round takes the number of digits as a plain number; got {shown(digits)}.", hint="For example round(x, 2)."
+        )
     if number.type.name != "decimal":
         (number,), kind = _arithmetic(op, [number])
         return (number, digits), kind

@@ -115,7 +115,8 @@ def unknown_column(looks: str, name: object, names: Iterable[str], more: str = "
     """looks: who looks for it and where, as the first half of the sentence."""
     names = tuple(names)
     return UnknownColumn(
-        f"{looks}, which has: {', '.join(names) or 'no columns'}.", hint=near(name, names) + more or None
+        f"{looks}, which has: {', '.join(names) or 'no columns'}.",
+        hint=near(name, names) + more or "Name one of these.",
     )
 
 

@@ -159,7 +159,7 @@ class Collection:
         topic = UnknownColumn if near(name, self.columns) or not near(name, methods) else UnknownMethod
         raise topic(
             f'{where} has no column and no method "{name}"; its columns are: {", ".join(self.columns)}.',
-            hint=near(name, [*self.columns, *methods]) or None,
+            hint=near(name, [*self.columns, *methods]) or "A column is c.name; dir(c) lists the methods.",
         )
 
     def __dir__(self) -> Iterable[str]:

@@ -511,4 +511,4 @@ def unknown_method(name: str, owner: str, foreign: dict[str, str], known: Iterab
         return AttributeError(name)
     if name in foreign:
         return UnknownMethod(f'{owner} has no "{name}".', hint=f"Here: {foreign[name]}.")
-    return UnknownMethod(f'{owner} has no "{name}".', hint=near(name, known) or None)
+    return UnknownMethod(f'{owner} has no "{name}".', hint=near(name, known) or f"There are: {', '.join(known)}.")

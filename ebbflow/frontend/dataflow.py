@@ -211,7 +211,10 @@ class Dataflow:
 
 def _of_this(graph: Graph, given: object) -> int:
     if not isinstance(given, Collection):
-        raise PlanError(f"iterate takes and returns collections; got {given!r}.")
+        raise PlanError(
+            f"iterate takes and returns collections; got {given!r}.",
+            hint="For example flow.iterate(lambda a, b: (..., ...), a=start_a, b=start_b).",
+        )
     if given._graph is not graph:
         raise PlanError("iterate mixes two dataflows.", hint="Make all inputs with one Dataflow.")
     return given._node
@@ -232,7 +235,9 @@ def _coordinates(time: object) -> tuple[str, ...]:
             hint='For example Dataflow(time=("valid", "system")).',
         )
     if len(set(names)) < len(names):
-        raise DuplicateName(f"two coordinates of a time have one name: {', '.join(names)}.")
+        raise DuplicateName(
+            f"two coordinates of a time have one name: {', '.join(names)}.", hint="Give each a name of its own."
+        )
     for name in names:
         if name in RESERVED:
             raise ReservedName(f'"{name}" is kept for results.', hint=f'Call the coordinate "{name[1:]}".')

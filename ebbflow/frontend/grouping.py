@@ -289,7 +289,9 @@ def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Ex
 def first(graph: Graph, node: int, keys: list[Named], number: object, order: list[tuple[Expr, bool]], verb: str) -> int:
     """The first rows of each group, with the columns that the collection has."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise TypeMismatch(f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.")
+        raise TypeMismatch(
+            f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.", hint=f"For example .{verb}(10)."
+        )
     columns = every_column(graph.schemas[node])
     computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]
     shown = [*computed_keys, *(column for column in columns if column[0] not in dict(computed_keys))]

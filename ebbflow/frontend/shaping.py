@@ -118,7 +118,7 @@ def distinct(graph: Graph, node: int) -> int:
 
 def own_function(fn: object, verb: str) -> n.Function:
     if not callable(fn):
-        raise TypeMismatch(f"{verb} takes a function; got {fn!r}.")
+        raise TypeMismatch(f"{verb} takes a function; got {fn!r}.", hint=f"For example .{verb}(lambda ...: ...).")
     return n.Function(fn, id(fn), getattr(fn, "__name__", type(fn).__name__))
 
 
