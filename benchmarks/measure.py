@@ -1,0 +1,192 @@
+"""A program measured: changes handed over, the work done, the answer read, each with its share of the time.
+
+Handing over, working and reading are all inside the clock; making the data and summing up the checks are outside.
+Single changes go in as `delete` and `insert` of a row and come out as rows, many as arrays in and Arrow out.
+
+Rule: what is measured goes through the public interface, and the answer is read with the exact time of every change.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import ebbflow as ebb
+from benchmarks.generator import Checks, Window
+
+SUMMED_EVERY = 1000  # answers kept before they are summed up, outside the clock
+EDGE_OF_A_RUN = 1000  # steps at the beginning and the end that are compared with each other
+SAMPLES = 20  # of the resident memory, over a run
+CLOCK = time.perf_counter
+
+Counters = dict[str, int]
+
+
+@dataclass
+class Clock:
+    """Seconds per step and per part of a step."""
+
+    steps: list[float] = field(default_factory=list)
+    fed: float = 0.0
+    worked: float = 0.0
+    read: float = 0.0
+
+    def step(self, began: float, fed: float, worked: float, ended: float) -> None:
+        self.steps.append(ended - began)
+        self.fed += fed - began
+        self.worked += worked - fed
+        self.read += ended - worked
+
+    def told(self, times: int) -> dict[str, Any]:
+        seconds, edge = sum(self.steps), min(EDGE_OF_A_RUN, (len(self.steps) + 1) // 2)
+        return {
+            "us_per_time": seconds / times * 1e6,
+            "parts": {part: getattr(self, part) / times * 1e6 for part in ("fed", "worked", "read")},
+            "steps": spread(self.steps),
+            "first_steps": spread(self.steps[:edge]),
+            "last_steps": spread(self.steps[-edge:]),
+        }
+
+
+def spread(seconds: list[float]) -> dict[str, float]:
+    """Microseconds: the median, the hundredth slowest, the slowest."""
+    ordered = sorted(seconds)
+    at = lambda share: ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1e6
+    return {"p50": at(0.5), "p99": at(0.99), "max": ordered[-1] * 1e6}
+
+
+def resident_mb() -> float:
+    """What this process holds in memory now; where the system does not say, the most it has held."""
+    try:
+        with open("/proc/self/status") as lines:
+            return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+    except (OSError, StopIteration):
+        return peak_mb()
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+# ---- graphs that change edge by edge ---------------------------------------------------------------
+
+
+def window(
+    flow: ebb.Dataflow,
+    output: str,
+    pair: tuple[str, str],
+    *,
+    nodes: int,
+    edges: int,
+    step: int,
+    times: int,
+    workers: int = 1,
+    seed: int = 42,
+    others: dict[str, list[tuple[int, ...]]] | None = None,
+    two_coordinates: bool = False,
+) -> dict[str, Any]:
+    """Load a graph into `edges`, then change one edge at each time, `step` times at once.
+
+    `pair`: the two columns of the output that the checks are made of.  `others`: rows of other inputs, at time 0.
+    """
+    data, checks, clock = Window(nodes, edges, times, seed), Checks(), Clock()
+    with flow.run(workers=workers) as live:
+        counted = Counted(live)
+        began = CLOCK()
+        live.apply("edges", data.first(), time=(0, 0) if two_coordinates else 0)
+        for name, rows in (others or {}).items():
+            live.insert(name, rows, time=(0, 0) if two_coordinates else 0)
+        live.advance_to((1, 0) if two_coordinates else 1)
+        answer = live.changes(output).to_arrow()
+        load, resident, after_load = CLOCK() - began, resident_mb(), counted.now()
+        add_arrow(checks, answer, pair)
+        del answer
+        size = checks.size
+        memory = one_by_one(live, output, data, checks, clock) if step == 1 and not two_coordinates else None
+        if memory is None:
+            memory = many_at_once(live, output, pair, data, step, checks, clock, two_coordinates)
+        counts = {"load": after_load, "times": counted.now()}
+    return {
+        **clock.told(times),
+        "load_s": load,
+        "resident_load_mb": resident,
+        "resident_mb": memory[:: max(1, len(memory) // SAMPLES)],
+        "peak_mb": peak_mb(),
+        "size_load": size,
+        "checks": checks.told(),
+        "counts": counts,
+    }
+
+
+def one_by_one(live: ebb.Session, output: str, data: Window, checks: Checks, clock: Clock) -> list[float]:
+    """One time a step; the answer of each as rows."""
+    memory, now = [], CLOCK
+    for start in range(1, data.times + 1, SUMMED_EVERY):
+        read: list[list[tuple[int, ...]]] = []
+        for t, (gone, come) in enumerate(data.single(start, min(SUMMED_EVERY, data.times + 1 - start)), start):
+            began = now()
+            live.delete("edges", gone, time=t)
+            live.insert("edges", come, time=t)
+            fed = now()
+            live.advance_to(t + 1)
+            worked = now()
+            rows = live.changes(output).rows()
+            clock.step(began, fed, worked, now())
+            read.append(rows)
+        found = np.array([row for rows in read for row in rows], np.int64).reshape(-1, 4)
+        checks.add(*found.T)
+        memory.append(resident_mb())
+    return memory
+
+
+def many_at_once(
+    live: ebb.Session,
+    output: str,
+    pair: tuple[str, str],
+    data: Window,
+    step: int,
+    checks: Checks,
+    clock: Clock,
+    two_coordinates: bool,
+) -> list[float]:
+    """Many times a step; the answer of each as Arrow."""
+    memory = []
+    for t in range(1, data.times + 1, step):
+        count = min(step, data.times + 1 - t)
+        changes = data.changes(t, count)
+        time_, upto = ("t", 0) if two_coordinates else "t", (t + count, 0) if two_coordinates else t + count
+        began = CLOCK()
+        live.apply("edges", changes, time=time_, diff="d")
+        fed = CLOCK()
+        live.advance_to(upto)
+        worked = CLOCK()
+        answer = live.changes(output).to_arrow()
+        clock.step(began, fed, worked, CLOCK())
+        add_arrow(checks, answer, pair)
+        memory.append(resident_mb())
+    return memory
+
+
+def add_arrow(checks: Checks, answer: Any, pair: tuple[str, str]) -> None:
+    times = answer.column("_time")
+    if times.type.num_fields:  # a struct of coordinates, of which the first one moves
+        times = times.combine_chunks().field(0)
+    checks.add(*(answer.column(name).to_numpy() for name in pair), times.to_numpy(), answer.column("_diff").to_numpy())
+
+
+# ---- counting ----------------------------------------------------------------------------------------
+
+
+class Counted:
+    """What the engine did since it was last asked, in numbers that are the same on every machine."""
+
+    def __init__(self, live: ebb.Session):
+        self._live, self._before = live, live.counters()
+
+    def now(self) -> Counters:
+        before, self._before = self._before, self._live.counters()
+        return {name: count - before.get(name, 0) for name, count in self._before.items()}
