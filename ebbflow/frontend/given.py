@@ -443,7 +443,7 @@ def _names_in(part: Any) -> set[str]:
 
 def whole_numbers(values: Any) -> Array | None:
     """An array of whole numbers that fit words, or None."""
-    if hasattr(values, "null_count"):  # Arrow
+    if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "null_count"):
         if values.null_count:
             return None
         values = values.to_numpy()
@@ -476,6 +476,7 @@ def _kind(written: Any, found: list[Any]) -> str:
     if isinstance(written, str):
         type_ = getattr(found[0], "type", None)
         return f'the column "{plain(written)}"' + (f" of {plain(type_)}" if type_ is not None else "")
-    if hasattr(written, "__len__") and hasattr(written, "__getitem__") and not isinstance(written, (bytes, Mapping)):
-        return f"{len(written)} values such as {plain(written[0])}" if len(written) else "no values"
+    if hasattr(written, "__len__") and hasattr(written, "__iter__") and not isinstance(written, (bytes, Mapping)):
+        some = f"{len(written)} value{'' if len(written) == 1 else 's'}"
+        return f"{some} such as {plain(next(iter(written)))}" if len(written) else "no values"
     return plain(written)

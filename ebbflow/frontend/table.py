@@ -123,8 +123,10 @@ def plain(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return "(" + ", ".join(map(plain, value)) + ")"
-    if isinstance(value, (bytes, float)):
-        return repr(value)
+    if isinstance(value, float):
+        return repr(float(value))  # numpy's own would say its type
+    if isinstance(value, bytes):
+        return repr(value) if len(value) <= SHOWN_CHARACTERS else repr(value[: SHOWN_CHARACTERS - 3]) + "..."
     text = str(value)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)

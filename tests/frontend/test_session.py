@@ -65,6 +65,28 @@ def test_rows_may_come_in_any_form(rows):
         assert live.changes("copy") == [(s, d, 3, 1) for s, d in ROWS]
 
 
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_rows_may_come_as_frames(package):
+    frames = pytest.importorskip(package)
+    frame = frames.DataFrame({"src": [1, 3, 5], "dst": [2, 4, 6], "ts": [2, 0, 1], "d": [1, -1, 2]})
+    if package == "pandas":
+        frame = frame.set_index(frames.Index(["a", "b", "c"]))  # not a column of ours
+    plain = frame[["src", "dst"]]
+    expected = [(3, 4, 0, -1), (5, 6, 1, 2), (1, 2, 2, 1)]
+    for given in (
+        {"table": frame, "time": "ts", "diff": "d"},
+        {"table": plain, "time": frame["ts"], "diff": frame["d"]},
+        {"table": {"src": frame["src"], "dst": frame["dst"]}, "time": frame["ts"], "diff": frame["d"]},
+    ):
+        with run(echo()) as live:
+            live.apply("edges", **given)
+            live.advance_to(3)
+            assert live.changes("copy") == expected
+    with run(echo(NAMED)) as live:
+        live.insert("edges", frames.DataFrame({"id": [1, 2], "name": ["x", None], "score": [0.5, 2.0]}))
+        assert live.commit() == {"copy": [(1, "x", 0.5, 0, 1), (2, None, 2.0, 0, 1)]}
+
+
 def test_a_few_rows_mean_the_same_as_many():
     """The short way for a few tuples against the way through Arrow."""
     rows = [(1, "ebb", 0.5), (2, None, -0.0), (None, "", float("inf")), (-5, "flöw", float("nan")), (7, "x", None)]
@@ -551,7 +573,7 @@ def test_a_session_tells_where_it_stands():
         assert repr(live) == "Session(inputs: edges 3, roots 0; outputs: copy 0, left 3)"
 
 
-def test_options_and_checkpoint_reach_the_runtime():
+def test_options_reach_the_runtime():
     seen = {}
 
     class Noting(OracleRuntime):
@@ -559,5 +581,5 @@ def test_options_and_checkpoint_reach_the_runtime():
             seen.update(options)
             super().__init__(graph, **options)
 
-    run(echo(), workers=3, checkpoint="there", slice=7, runtime=Noting)
-    assert (seen["workers"], seen["checkpoint"], seen["slice"]) == (3, "there", 7)
+    run(echo(), workers=3, slice=7, runtime=Noting)
+    assert (seen["workers"], seen["slice"]) == (3, 7)
