@@ -94,11 +94,12 @@ def odd_and_even(count):
     return runtime
 
 
-def test_odd_counts_and_even_counts_never_meet_and_cost_near_linear_work():
-    few, many = (work(odd_and_even(count)) for count in (500, 4000))
-    assert many < 8 * few * 1.25
+def test_odd_counts_and_even_counts_never_meet():
+    odd_and_even(4_000)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(100)
 def test_odd_counts_and_even_counts_at_a_million_times():
+    """Not a measurement: what is quadratic in the history takes hours here, what is not takes seconds."""
     odd_and_even(1_000_000)
