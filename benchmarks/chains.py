@@ -64,7 +64,7 @@ def run(kind: str, times: int, live: int = 1, workers: int = 1) -> dict[str, Any
         worked = measure.CLOCK()
         answer = session.changes("chain").to_arrow()
         clock.step(began, fed, worked, measure.CLOCK())
-        measure.add_arrow(checks, answer, PAIRS[kind])
+        measure.add(checks, answer, PAIRS[kind])
         counts = {"times": counted.now()}
     told = clock.told(times)
     return {**told, "s": sum(clock.steps), "peak_mb": measure.peak_mb(), "checks": checks.told(), "counts": counts}

@@ -40,7 +40,7 @@ def run(rows: int, form: str = "numpy", seed: int = 42) -> dict[str, Any]:
         given = measure.CLOCK()
         answer = changes.to_arrow()
         ended = measure.CLOCK()
-    measure.add_arrow(checks, answer, ("src", "dst"))
+    measure.add(checks, answer, ("src", "dst"))
     per_row = 1e9 / rows
     return {
         "apply_ns": (fed - began) * per_row,

@@ -21,6 +21,7 @@ from benchmarks.generator import Checks, Window
 SUMMED_EVERY = 1000  # answers kept before they are summed up, outside the clock
 EDGE_OF_A_RUN = 1000  # steps at the beginning and the end that are compared with each other
 SAMPLES = 20  # of the resident memory, over a run
+FEW = 64  # changes that are read as rows; more of them as Arrow
 CLOCK = time.perf_counter
 
 Counters = dict[str, int]
@@ -103,7 +104,7 @@ def window(
         live.advance_to((1, 0) if two_coordinates else 1)
         answer = live.changes(output).to_arrow()
         load, resident, after_load = CLOCK() - began, resident_mb(), counted.now()
-        add_arrow(checks, answer, pair)
+        add(checks, answer, pair)
         del answer
         size = checks.size
         memory = one_by_one(live, output, data, checks, clock) if step == 1 and not two_coordinates else None
@@ -137,8 +138,7 @@ def one_by_one(live: ebb.Session, output: str, data: Window, checks: Checks, clo
             rows = live.changes(output).rows()
             clock.step(began, fed, worked, now())
             read.append(rows)
-        found = np.array([row for rows in read for row in rows], np.int64).reshape(-1, 4)
-        checks.add(*found.T)
+        add(checks, [row for rows in read for row in rows], ())
         memory.append(resident_mb())
     return memory
 
@@ -166,12 +166,16 @@ def many_at_once(
         worked = CLOCK()
         answer = live.changes(output).to_arrow()
         clock.step(began, fed, worked, CLOCK())
-        add_arrow(checks, answer, pair)
+        add(checks, answer, pair)
         memory.append(resident_mb())
     return memory
 
 
-def add_arrow(checks: Checks, answer: Any, pair: tuple[str, str]) -> None:
+def add(checks: Checks, answer: Any, pair: tuple[str, ...]) -> None:
+    """Changes into the sums: rows of two columns, time and diff, or an Arrow table with the two columns named."""
+    if isinstance(answer, list):
+        checks.add(*np.array(answer, np.int64).reshape(-1, 4).T)
+        return
     times = answer.column("_time")
     if times.type.num_fields:  # a struct of coordinates, of which the first one moves
         times = times.combine_chunks().field(0)

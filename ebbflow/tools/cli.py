@@ -89,18 +89,17 @@ def warm() -> None:
         kernels.warm()
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+@main.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(arguments: tuple[str, ...]) -> None:
-    """Run the benchmarks of this checkout."""
+    """Run the benchmarks of this checkout; `ebbflow bench --help` tells which."""
     place = Path(__file__).resolve().parents[2] / "benchmarks"
     if not (place / "__main__.py").is_file():
         raise click.ClickException(
             "There are no benchmarks here. They are part of a source checkout (benchmarks/), not of the package."
         )
     sys.path.insert(0, str(place.parent))
-    sys.argv = ["ebbflow bench", *arguments]
-    importlib.import_module("benchmarks.__main__").main()
+    importlib.import_module("benchmarks.__main__").main(list(arguments), prog_name="ebbflow bench")
 
 
 @contextmanager

@@ -1,0 +1,161 @@
+"""What was measured, as rows: a table for people, a file for whoever compares later.
+
+A row is one figure of a run: ours, the peer's, their ratio, what it has to be, and whether both found the same.
+
+Rule: a figure that is missing says why; one that was disturbed is marked.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import runner
+from benchmarks.runner import Outcome
+from benchmarks.table import Measure
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+Figures = dict[str, Any]
+
+
+def rows_of(outcome: Outcome, seed: int) -> list[Figures]:
+    return [row_of(outcome, measure, seed) for measure in outcome.row.measures]
+
+
+def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
+    row = outcome.row
+    ours, rust = outcome.figure("ours", measure.path), outcome.figure("rust", measure.path)
+    ratio = ours / rust if ours is not None and rust else None
+    judged = ours if measure.stands_alone else ratio
+    figures: Figures = {
+        "workload": row.workload,
+        "size": row.size,
+        "step": row.step,
+        "workers": row.workers,
+        "times": row.options.get("times"),
+        "seed": row.options.get("seed", seed),
+        "measure": measure.name,
+        "ours": ours,
+        "rust": rust,
+        "unit": measure.unit,
+        "ratio": ratio,
+        "first": measure.first,
+        "goal": measure.goal,
+        "reached": reached(judged, measure),
+        "checks_equal": outcome.checks_equal(seed),
+        "disturbed": outcome.is_disturbed,
+        "trouble": outcome.trouble,
+        "runs": {side: outcome.figures(side, measure.path) for side in ("ours", "rust")},
+        "cpu_wall": {side: [round(run.cpu_share, 2) for run in outcome.of(side)] for side in ("ours", "rust")},
+    }
+    if measure is row.measures[0]:
+        for side, prefix in (("ours", ""), ("rust", "rust_")):
+            for name in ("p50", "p99", "max"):
+                figures[prefix + name] = outcome.figure(side, f"steps.{name}")
+            for name in ("load_s", "peak_mb", "resident_load_mb"):
+                figures[prefix + name] = outcome.figure(side, name)
+        figures["parts"] = {part: outcome.figure("ours", f"parts.{part}") for part in ("fed", "worked", "read")}
+    return figures
+
+
+def reached(figure: float | None, measure: Measure) -> str | None:
+    """How far a figure is: at its goal, at what must be shown first, or short of it."""
+    if figure is None or measure.first is None:
+        return None
+    if measure.goal is not None and figure <= measure.goal:
+        return "goal"
+    return "first" if figure <= measure.first else "no"
+
+
+# ---- for people ---------------------------------------------------------------------------------------
+
+MARKS = {"goal": "[green]goal[/]", "first": "[green]first[/]", "no": "[red]no[/]", None: ""}
+
+
+def show(rows: list[Figures], console: Console) -> None:
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name, justify in (
+        ("workload", "left"),
+        ("size", "left"),
+        ("step", "right"),
+        ("workers", "right"),
+        ("ours", "right"),
+        ("Rust", "right"),
+        ("unit", "left"),
+        ("ratio", "right"),
+        ("first", "right"),
+        ("goal", "right"),
+        ("reached", "left"),
+        ("same", "left"),
+        ("p50 / p99 / max us", "right"),
+        ("", "left"),
+    ):
+        drawn.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in rows:
+        drawn.add_row(
+            row["workload"] if row["measure"] == "time" else f"{row['workload']}: {row['measure']}",
+            row["size"],
+            f"{row['step']:,}" if row["step"] else "",
+            str(row["workers"]),
+            number(row["ours"]),
+            number(row["rust"]),
+            row["unit"],
+            number(row["ratio"]),
+            number(row["first"]),
+            number(row["goal"]),
+            MARKS[row["reached"]],
+            {True: "yes", False: "[bold red]NO[/]", None: ""}[row["checks_equal"]],
+            " / ".join(number(row.get(name)) for name in ("p50", "p99", "max")) if row["step"] == 1 else "",
+            "disturbed" if row["disturbed"] else "",
+        )
+    console.print(drawn)
+    for row in rows:
+        if row["trouble"] and row["measure"] in ("time", rows[0]["measure"]):
+            console.print(f"{row['workload']}, {row['size']}: {row['trouble']}", highlight=False, markup=False)
+
+
+def number(value: float | None) -> str:
+    """Three figures that count.
+
+    >>> number(0.01234), number(12.34), number(1234.5), number(None)
+    ('0.0123', '12.3', '1,234', '')
+    """
+    if value is None:
+        return ""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+# ---- for later ------------------------------------------------------------------------------------------
+
+
+def save(rows: list[Figures], directory: Path = RESULTS) -> Path:
+    """Write the rows under today's date and the commit; rows measured again replace those of the same file."""
+    machine = runner.machine()
+    path = directory / f"{datetime.date.today().isoformat()}-{runner.commit()}.json"
+    held = json.loads(path.read_text()) if path.is_file() else []
+    found = {identity(row): row for row in held} | {identity(row): {**row, "machine": machine} for row in rows}
+    directory.mkdir(exist_ok=True)
+    path.write_text("[\n" + ",\n".join(json.dumps(rounded(row)) for row in found.values()) + "\n]\n")
+    return path
+
+
+def identity(row: Figures) -> tuple[object, ...]:
+    return tuple(row.get(name) for name in ("workload", "size", "step", "workers", "times", "seed", "measure"))
+
+
+def rounded(value: Any) -> Any:
+    """Five figures of every number: no more are meant."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
