@@ -8,8 +8,9 @@ Rule: a key's rows of one round are shown once, together, consolidated.
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import kernel
-from ebbflow.operators.join import show_readers
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.bulk import drop_bulk, order_bulk, sum_equal
+from ebbflow.operators.join import anyone_to_show, show_readers
 from ebbflow.operators.node import (
     B_ITEMS,
     B_SERIAL,
@@ -19,16 +20,23 @@ from ebbflow.operators.node import (
     ROUNDS_FIELD,
     SETTLE,
     TB,
+    WAITING,
     emit,
 )
+from ebbflow.trace.batch import seal
 from ebbflow.trace.heap import (
     BITS,
+    BULK,
     CAP,
     DELTA,
     DELTAS,
+    DIFF_OVERFLOW,
+    GENERAL,
+    KEEP,
     LEN,
     LIMIT_REACHED,
     PTR,
+    SEAL,
     VISITS,
     fail,
     hash_lanes,
@@ -36,30 +44,16 @@ from ebbflow.trace.heap import (
     reserve,
     same,
 )
-from ebbflow.trace.segment import push_entry, sort_rows, touch
-from ebbflow.trace.table import DONE, HEAD, KEYS, WIDTH, segment_of
+from ebbflow.trace.segment import DIFF_AT_MOST, diff_of, push_entry, rank_of, sort_rows, stamped, touch
+from ebbflow.trace.spine import add_batch, record_of
+from ebbflow.trace.table import COUNT, DONE, HEAD, KEYS, WIDTH, find, segment_of
 
 
-@kernel
-def order_deltas(H, W, p, n, w):
-    """Sort rows `rank, diff, values` by values and rank, sum equal ones, drop zeros.  Returns how many are left."""
-    sort_rows(H, W, p, n, w)
-    o = p
-    i = 0
-    while i < n:
-        a = p + i * w
-        s = H[a + 1]
-        i += 1
-        while i < n and H[p + i * w] == H[a] and same(H, p + i * w + 2, a + 2, w - 2):
-            s += H[p + i * w + 1]
-            i += 1
-        if s:
-            H[o] = H[a]
-            H[o + 1] = s
-            for k in range(2, w):
-                H[o + k] = H[a + k]
-            o += w
-    return (o - p) // w
+@inline
+def is_too_late(H, W, nd, rounds):
+    """Whether a settling node refuses to go on from these rounds."""
+    most = H[nd + MOST_ROUNDS]
+    return most >= 0 and ((rounds >> H[nd + ROUNDS_FIELD]) & ((1 << H[W + BITS]) - 1)) >= most
 
 
 @kernel
@@ -72,18 +66,20 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
     x = head
     while x >= 0:  # the chain runs backwards
         q -= w
-        for k in range(w):
-            H[q + k] = H[items + x + 2 + k]
+        H[q] = H[items + x + 1]
+        H[q + 1] = H[items + x + 2]
+        for k in range(2, w):
+            H[q + k] = H[items + x + WAITING + nk - 2 + k]
         x = H[items + x]
-    n = order_deltas(H, W, d, count, w) if count > 1 else (1 if H[d + 1] else 0)
+    n = 1 if H[d + 1] else 0
+    if count > 1:
+        sort_rows(H, W, d, count, w)
+        n = sum_equal(H, d, count, w)
     if n == 0:
         return
     H[W + DELTAS] += n
     if H[nd + KIND] == SETTLE:
-        if (
-            H[nd + MOST_ROUNDS] >= 0
-            and ((rounds >> H[nd + ROUNDS_FIELD]) & ((1 << H[W + BITS]) - 1)) >= H[nd + MOST_ROUNDS]
-        ):
+        if is_too_late(H, W, nd, rounds):
             fail(H, W, LIMIT_REACHED, H[nd + NUMBER], H[d], H[nd + MOST_ROUNDS])
             return
         for i in range(n):
@@ -100,35 +96,141 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
 
 
 @kernel
+def show_stream(H, W, nd, tb, p, end, rounds):
+    """Show the keys of a stream, all of whose entries are new, to the joins that read the node."""
+    nk = H[tb + KEYS]
+    w = H[tb + WIDTH]
+    while p < end:
+        n = H[p + nk]
+        e = p + nk + 1
+        d = reserve(H, W, W + DELTA, n * w)
+        for i in range(n):
+            H[d + i * w] = rank_of(H[e + i * w + 1])
+            H[d + i * w + 1] = diff_of(H[e + i * w + 1])
+            for k in range(2, w):
+                H[d + i * w + k] = H[e + i * w + k]
+        show_readers(H, W, nd, 0, p, nk, hash_lanes(H, p, nk), d, n, w, rounds)
+        p = e + n * w
+
+
+@kernel
+def visit_known(H, W, nd, tb, rc, row, n, rounds):
+    """Rows `rank, diff, hash, lanes` of a bulk whose key has a record: they are added to it, and shown."""
+    nk = H[tb + KEYS]
+    w = H[tb + WIDTH]
+    d = reserve(H, W, W + DELTA, n * w)
+    sg = segment_of(H, tb, rc, 0)
+    touch(H, W, sg, w)
+    for i in range(n):
+        q = d + i * w
+        e = row + i * (1 + nk + w)
+        H[q] = H[e]
+        H[q + 1] = H[e + 1]
+        for k in range(2, w):
+            H[q + k] = H[e + nk + 1 + k]
+        push_entry(H, W, sg, w, rounds, H[q], H[q + 1], q + 2)
+    show_readers(H, W, nd, 0, rc, nk, hash_lanes(H, rc, nk), d, n, w, rounds)
+
+
+@kernel
+def settle_bulk(H, W, nd, row, n, nk, rounds):
+    """A settling node sends on what is left of a bulk."""
+    if n and is_too_late(H, W, nd, rounds):
+        fail(H, W, LIMIT_REACHED, H[nd + NUMBER], H[row], H[nd + MOST_ROUNDS])
+        return
+    for _ in range(n):
+        e = emit(H, W, nd, rounds, H[row], H[row + 1])
+        for k in range(nk):
+            H[e + k] = H[row + 3 + k]
+        row += 3 + nk
+
+
+@kernel
+def visit_bulk(H, W, nd, tb, p, count, rounds):
+    """Many waiting rows at once: keys that have no record are sealed into a batch, then shown."""
+    nk = H[tb + KEYS]
+    w = H[tb + WIDTH]
+    step = 1 + nk + w
+    n = order_bulk(H, W, p, count, step + 1)
+    H[W + DELTAS] += n
+    row = H[W + BULK + PTR]
+    end = row + n * step
+    if H[nd + KIND] == SETTLE:
+        settle_bulk(H, W, nd, row, n, nk, rounds)
+        drop_bulk(H, W)
+        return
+    stream = row
+    o = row  # the stream takes no more room than the rows it is made of, so it grows in their place
+    while row < end:
+        m = 1
+        while row + m * step < end and H[row + 2] == H[row + m * step + 2] and same(H, row + 3, row + m * step + 3, nk):
+            m += 1
+        H[W + VISITS] += 1
+        rc = find(H, tb, row + 3, H[row + 2])
+        if rc:
+            visit_known(H, W, nd, tb, rc, row, m, rounds)
+            row += m * step
+            continue
+        key = o
+        o += nk + 1
+        for i in range(m):
+            rank = H[row]
+            diff = H[row + 1]
+            if diff > DIFF_AT_MOST or diff < -DIFF_AT_MOST:
+                fail(H, W, DIFF_OVERFLOW, 0, rank, diff)
+                diff = 0
+            if i == 0:
+                for k in range(nk):
+                    H[key + k] = H[row + 3 + k]
+                H[key + nk] = m
+            H[o] = rounds
+            H[o + 1] = stamped(rank, diff)
+            for k in range(2, w):
+                H[o + k] = H[row + nk + 1 + k]
+            o += w
+            row += step
+    if o > stream:
+        add_batch(H, W, tb, seal(H, W, tb, stream, o))
+        if anyone_to_show(H, nd, 0):
+            show_stream(H, W, nd, tb, stream, o, rounds)
+    drop_bulk(H, W)
+
+
+@kernel
 def visit_rows(H, W, nd, bucket, rounds):
     """Everything that waits in a bucket of an arrangement, key by key in the order of arrival.
 
-    needs:  the bucket has been taken out of the node's list: its items are `next, record, rank, diff, values`.
+    needs:  the bucket has been taken out of the node's list: its items are `next, rank, diff, hash, lanes`.
     """
     tb = H[nd + TB]
     serial = H[bucket + B_SERIAL]
     rows = H[bucket + B_ITEMS + PTR]
     n = H[bucket + B_ITEMS + LEN]
     cap = H[bucket + B_ITEMS + CAP]  # the bucket's own words may be overwritten while its rows are visited
-    step = 2 + H[tb + WIDTH]
     nk = H[tb + KEYS]
-    for x in range(0, n, step):
-        mark = H[rows + x + 1] + nk
-        if H[mark + DONE] == serial:
-            H[rows + x] = H[mark + HEAD]
-        else:
-            H[mark + DONE] = serial
-        H[mark + HEAD] = x
-    for x in range(0, n, step):
-        rc = H[rows + x + 1]
-        if rc and H[rc + nk + DONE] == serial:
-            H[rc + nk + DONE] = -1
-            count = 0
-            y = H[rc + nk + HEAD]
-            while y >= 0:
-                count += 1
-                y = H[rows + y]
-            H[W + VISITS] += 1
-            visit_key(H, W, nd, tb, rc, rounds, rows, H[rc + nk + HEAD], count)
+    step = WAITING + nk + H[tb + WIDTH] - 2
+    count = n // step
+    if count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[W + GENERAL] == 0:
+        visit_bulk(H, W, nd, tb, rows, count, rounds)
+    else:
+        for x in range(0, n, step):
+            rc = record_of(H, W, tb, rows + x + WAITING, H[rows + x + 3])
+            H[rows + x + 3] = rc
+            if H[rc + nk + DONE] == serial:
+                H[rows + x] = H[rc + nk + HEAD]
+            else:
+                H[rc + nk + DONE] = serial
+            H[rc + nk + HEAD] = x
+        for x in range(0, n, step):
+            rc = H[rows + x + 3]
+            if H[rc + nk + DONE] == serial:
+                H[rc + nk + DONE] = -1
+                many = 0
+                y = H[rc + nk + HEAD]
+                while y >= 0:
+                    many += 1
+                    y = H[rows + y]
+                H[W + VISITS] += 1
+                visit_key(H, W, nd, tb, rc, rounds, rows, H[rc + nk + HEAD], many)
     if cap:
         release(H, W, rows, cap)

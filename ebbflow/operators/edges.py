@@ -56,7 +56,8 @@ from ebbflow.trace.heap import (
     reserve,
 )
 from ebbflow.trace.segment import push_entry
-from ebbflow.trace.table import KEYS, WIDTH, add_key, find, segment_of
+from ebbflow.trace.spine import record_of
+from ebbflow.trace.table import KEYS, WIDTH, segment_of
 
 # ---- an edge ----------------------------------------------------------------------------------
 TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -112,17 +113,15 @@ def deliver(H, W, nd, row, rounds, rank, diff):
         if H[row + i] == NULL:
             return
     h = hash_lanes(H, row, nk)
-    rc = find(H, tb, row, h)
-    if rc == 0:
-        rc = add_key(H, W, tb, row, h)
     w = H[tb + WIDTH]
     if kind == REDUCE:
+        rc = record_of(H, W, tb, row, h)
         sg = segment_of(H, tb, rc, 0)
         touch_input(H, W, tb, rc, sg, w)
         push_entry(H, W, sg, w, rounds, rank, diff, row + nk)
         queue(H, W, nd, rc, rounds)
     else:
-        wait_row(H, W, nd, rc, rounds, rank, diff, row + nk, w - 2)
+        wait_row(H, W, nd, h, rounds, rank, diff, row, nk + w - 2)
 
 
 @kernel

@@ -36,8 +36,9 @@ from ebbflow.trace.heap import (
     reserve,
     same,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of, sort_rows, touch
-from ebbflow.trace.table import COUNT, WIDTH, find, segment_of
+from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of, sort_rows
+from ebbflow.trace.spine import segment_to_read
+from ebbflow.trace.table import COUNT, SPINE, WIDTH
 
 # a projection: per output lane, where it comes from (0 key, 1 left, 2 right) and which lane there
 FROM_KEY, FROM_LEFT, FROM_RIGHT = 0, 1, 2
@@ -162,14 +163,12 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
         other = H[jn + LEFT]
         family = H[jn + LEFT_FAMILY]
     tb = H[other + TB]
-    if H[tb + COUNT] == 0:
+    if H[tb + COUNT] == 0 and H[tb + SPINE] == 0:
         return
-    rc = find(H, tb, key, h)
-    if rc == 0:
+    sg = segment_to_read(H, W, tb, family, key, h)
+    if sg == 0:
         return
     w = H[tb + WIDTH + family]
-    sg = segment_of(H, tb, rc, family)
-    touch(H, W, sg, w)
     n = H[sg + LEN]
     if n == 0:
         return
@@ -209,3 +208,15 @@ def show_readers(H, W, nd, family, rc, nk, h, deltas, dn, dw, rounds):
     p = H[nd + READERS + 2 * family]
     for i in range(H[nd + READERS + 2 * family + 1]):
         join_deltas(H, W, H[p + 2 * i], H[p + 2 * i + 1], rc, h, deltas, dn, dw, rounds, H[nd + POSITION])
+
+
+@kernel
+def anyone_to_show(H, nd, family):
+    """Whether some join that reads this family of the node has anything on its other side."""
+    p = H[nd + READERS + 2 * family]
+    for i in range(H[nd + READERS + 2 * family + 1]):
+        jn = H[p + 2 * i]
+        tb = H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB]
+        if H[tb + COUNT] or H[tb + SPINE]:
+            return True
+    return False

@@ -39,6 +39,7 @@ SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put asid
 # ---- a bucket: rounds, serial, a vector of keys or rows --------------------------------------------
 B_ROUNDS, B_SERIAL, B_ITEMS = 0, 1, 2
 BUCKET = 6
+WAITING = 4  # the words of a waiting row in front of its lanes
 
 
 @inline
@@ -95,17 +96,17 @@ def queue(H, W, nd, rc, rounds):
 
 
 @kernel
-def wait_row(H, W, nd, rc, rounds, rank, diff, values, n):
-    """A row of an arrangement waits for its rounds: `next, record, rank, diff, values`."""
+def wait_row(H, W, nd, h, rounds, rank, diff, row, n):
+    """A row of an arrangement waits for its rounds: `next, rank, diff, hash of the key, lanes`."""
     v = bucket_for(H, W, nd, rounds) + B_ITEMS
     at = H[v + LEN]
-    x = reserve(H, W, v, at + 4 + n) + at
+    x = reserve(H, W, v, at + WAITING + n) + at
     H[x] = -1
-    H[x + 1] = rc
-    H[x + 2] = rank
-    H[x + 3] = diff
-    copy_words(H, values, x + 4, n)
-    H[v + LEN] = at + 4 + n
+    H[x + 1] = rank
+    H[x + 2] = diff
+    H[x + 3] = h
+    copy_words(H, row, x + WAITING, n)
+    H[v + LEN] = at + WAITING + n
 
 
 @kernel

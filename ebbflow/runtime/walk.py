@@ -46,6 +46,7 @@ from ebbflow.operators.node import (
 from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
+from ebbflow.trace.batch import seal
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
     AGREED,
@@ -53,13 +54,19 @@ from ebbflow.trace.heap import (
     BEST,
     CAP,
     COORDS,
+    EFFORT,
     ERROR,
     FIRST,
     FUEL,
+    GENERAL,
+    KEEP,
     KEEPING,
+    LARGE,
     LEN,
     MAIL,
     MOMENTS,
+    NODE_COUNT,
+    NODES,
     OVERFLOW,
     PC,
     PHASE,
@@ -68,25 +75,32 @@ from ebbflow.trace.heap import (
     ROUNDS,
     ROW,
     STEP,
+    STREAM,
     UNDO,
     VECTOR,
     VISITS,
     WORKERS,
     alloc,
     copy_words,
+    drop_vector,
     fail,
     hash_lanes,
     push_word,
     release,
     reserve,
 )
-from ebbflow.trace.segment import OLD, STAMP, push_entry, touch
+from ebbflow.trace.segment import OLD, STAMP, push_entry, sort_rows, touch
+from ebbflow.trace.spine import add_batch, cut_spine, tend
 from ebbflow.trace.table import (
     ADDRESS,
     COUNT,
     DONE,
+    EVICT_AT,
     FAMILIES,
+    HAND,
     KEYS,
+    LAST_COUNT,
+    MARK,
     MASK,
     RECORD,
     SEGMENT,
@@ -94,7 +108,8 @@ from ebbflow.trace.table import (
     SLOTS_AT,
     SWEEP_AT,
     WIDTH,
-    place_record,
+    forget_key,
+    resize,
     segment_of,
 )
 
@@ -106,6 +121,8 @@ FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
 
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 NOTHING = (1 << 62) + ((1 << 62) - 1)
+LONG = 256  # slices without use, after which a key is cold
+MOST_SWEPT = 1 << 18  # slots looked at between two advances
 NULL = -9223372036854775808
 
 
@@ -292,15 +309,142 @@ def feed_rows(H, W, nd, rows, words):
 
 
 @kernel
+def is_dead(H, W, tb, rc):
+    """Whether nothing is left of a key, once its entries are folded."""
+    nk = H[tb + KEYS]
+    for f in range(H[tb + FAMILIES]):
+        sg = rc + nk + SEGMENTS + f * SEGMENT
+        stamp = H[sg + STAMP]
+        if f == 0:
+            touch_input(H, W, tb, rc, sg, H[tb + WIDTH])
+        elif f == 1:
+            touch(H, W, sg, H[tb + WIDTH + 1])
+        H[sg + STAMP] = stamp  # to be looked at is not to be used
+    for f in range(H[tb + FAMILIES]):
+        if H[rc + nk + SEGMENTS + f * SEGMENT + LEN]:
+            return False
+    return True
+
+
+@kernel
+def last_touch(H, tb, rc):
+    """The last slice that used a key."""
+    last = 0
+    for f in range(min(2, H[tb + FAMILIES])):
+        last = max(last, H[rc + H[tb + KEYS] + SEGMENTS + f * SEGMENT + STAMP])
+    return last
+
+
+@kernel
+def seal_records(H, W, tb, p, n):
+    """Seal n records that are no longer in the table, `record, 0, hash` each at p."""
+    sort_rows(H, W, p, n, 3)
+    nk = H[tb + KEYS]
+    v = W + STREAM
+    H[v + LEN] = 0
+    for i in range(n):
+        rc = H[p + 3 * i]
+        for k in range(nk):
+            push_word(H, W, v, H[rc + k])
+        for f in range(H[tb + FAMILIES]):
+            sg = segment_of(H, tb, rc, f)
+            m = H[sg + LEN] * H[tb + WIDTH + f]
+            push_word(H, W, v, H[sg + LEN])
+            at = H[v + LEN]
+            copy_words(H, H[sg + PTR], reserve(H, W, v, at + m) + at, m)
+            H[v + LEN] = at + m
+            if H[sg + CAP]:
+                release(H, W, H[sg + PTR], H[sg + CAP])
+        release(H, W, rc, H[tb + RECORD])
+    s = H[v + PTR]
+    add_batch(H, W, tb, seal(H, W, tb, s, s + H[v + LEN]))
+    if H[v + CAP] >= LARGE:
+        drop_vector(H, W, v)
+
+
+@kernel
+def sweep(H, W, tb, fuel):
+    """Look at some slots of a table: forget keys of which nothing is left, and seal cold ones when there are too many.
+
+    needs:  between two advances, with nothing pending or owed at the table's node.
+    """
+    cold = W + MOMENTS
+    H[cold + LEN] = 0
+    slots = H[tb + SLOTS_AT]
+    most = H[W + KEEP] - (H[W + KEEP] >> 3)
+    evicts = H[W + GENERAL] == 0 and H[tb + FAMILIES] > 0
+    i = H[tb + HAND]
+    while fuel > 0 and i <= H[tb + MASK]:
+        fuel -= 1
+        rc = H[slots + i] & ADDRESS
+        if rc == 0:
+            i += 1
+            continue
+        last = last_touch(H, tb, rc)
+        if is_dead(H, W, tb, rc):
+            forget_key(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))
+            release(H, W, rc, H[tb + RECORD])
+        elif evicts and last <= H[tb + MARK] and H[tb + COUNT] > most:
+            h = hash_lanes(H, rc, H[tb + KEYS])
+            forget_key(H, tb, rc, h)
+            push_word(H, W, cold, rc)
+            push_word(H, W, cold, 0)
+            push_word(H, W, cold, h)
+        else:
+            i += 1
+    H[tb + HAND] = i
+    if H[cold + LEN]:
+        seal_records(H, W, tb, H[cold + PTR], H[cold + LEN] // 3)
+    if i > H[tb + MASK]:
+        H[tb + HAND] = -1
+        n = H[tb + COUNT]
+        H[tb + SWEEP_AT] = 2 * n + 1024
+        H[tb + EVICT_AT] = n + (n >> 3)
+        if H[tb + MASK] > 1024 and n * 16 < H[tb + MASK]:
+            size = 16
+            while size < 4 * n:
+                size *= 2
+            resize(H, W, tb, size)
+
+
+@kernel
+def tidy_table(H, W, tb, fuel):
+    """Go on with the sweep of a table, or begin one where it is worth it, and with the merges behind it."""
+    n = H[tb + COUNT]
+    grown = max(0, n - H[tb + LAST_COUNT])
+    H[tb + LAST_COUNT] = n
+    if H[tb + HAND] < 0:
+        many = n > H[W + KEEP] and n > H[tb + EVICT_AT] and H[W + GENERAL] == 0
+        if many or n > H[tb + SWEEP_AT]:
+            H[tb + HAND] = 0
+            # a little too many: only what was not used for long leaves; far too many: whatever is not used meanwhile
+            H[tb + MARK] = H[W + STEP] if n > 2 * H[W + KEEP] else H[W + STEP] - LONG
+    if H[tb + HAND] >= 0:
+        sweep(H, W, tb, fuel + (H[tb + MASK] >> 12) + min(8 * grown, MOST_SWEPT))
+    tend(H, W, tb, fuel)
+
+
+@kernel
+def tidy(H, W, step, fuel):
+    """Between two advances, as a slice of its own: a bounded part of what keeps the state small."""
+    H[W + STEP] = step
+    H[W + FIRST] = step + 1
+    H[W + KEEPING] = 0
+    for i in range(H[W + NODE_COUNT]):
+        nd = H[H[W + NODES] + i]
+        if H[nd + TB] and H[nd + OWES + LEN] == 0:
+            tidy_table(H, W, H[nd + TB], fuel)
+
+
+@kernel
 def quick_step(W, nd, program, step, rows, words):
     """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
 
     needs:  one coordinate, one worker.
     """
     H = all_memory()
+    tidy(H, W, step - 1, H[W + EFFORT])
     H[W + STEP] = step
-    H[W + FIRST] = step
-    H[W + KEEPING] = 0
     H[W + UNDO + LEN] = 0
     H[W + ERROR] = 0
     H[W + PC] = program
@@ -311,6 +455,8 @@ def quick_step(W, nd, program, step, rows, words):
         e = emit(H, W, nd, 0, 1, words[i])
         for k in range(rows.shape[0]):
             H[e + k] = rows[k, i]
+        if i % 4096 == 4095:
+            flush(H, W, nd)
     flush(H, W, nd)
     return walk(H, W)
 
@@ -388,6 +534,7 @@ def cut_table(H, W, tb):
                 if H[sg + STAMP] >= H[W + FIRST]:
                     H[sg + LEN] = H[sg + OLD]
             H[rc + nk + DONE] = 0
+    cut_spine(H, W, tb)
 
 
 @kernel
@@ -423,46 +570,3 @@ def undo(H, W, nodes, count):
     for i in range(H[W + WORKERS]):
         H[W + MAIL + VECTOR * i + LEN] = 0
     H[W + ERROR] = 0
-
-
-@kernel
-def is_dead(H, W, tb, rc):
-    """Whether nothing is left of a key, once its entries are folded."""
-    nk = H[tb + KEYS]
-    for f in range(H[tb + FAMILIES]):
-        sg = rc + nk + SEGMENTS + f * SEGMENT
-        if f == 0:
-            touch_input(H, W, tb, rc, sg, H[tb + WIDTH])
-        elif f == 1:
-            touch(H, W, sg, H[tb + WIDTH + 1])
-    for f in range(H[tb + FAMILIES]):
-        if H[rc + nk + SEGMENTS + f * SEGMENT + LEN]:
-            return False
-    return True
-
-
-@kernel
-def sweep(H, W, tb):
-    """Forget the keys of which nothing is left.
-
-    needs:  between two advances, with nothing pending or owed at the table's node.
-    """
-    mask = H[tb + MASK]
-    slots = H[tb + SLOTS_AT]
-    keep = W + MOMENTS
-    H[keep + LEN] = 0
-    for i in range(mask + 1):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            if is_dead(H, W, tb, rc):
-                release(H, W, rc, H[tb + RECORD])
-            else:
-                push_word(H, W, keep, rc)
-            H[slots + i] = 0
-    live = H[keep + LEN]
-    for i in range(live):
-        rc = H[H[keep + PTR] + i]
-        place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))
-    H[tb + COUNT] = live
-    H[tb + SWEEP_AT] = 2 * live + 1024
-    return live

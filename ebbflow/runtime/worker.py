@@ -27,14 +27,22 @@ from ebbflow.trace import table as tables
 from ebbflow.trace.clock import intern_time, mark_complete, respread
 from ebbflow.trace.table import resize
 
-SWEEP_EVERY = 64
+TRIM_EVERY = 64
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = 64
+LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT}
 
 
 class Worker:
     def __init__(
-        self, plan: Plan, me: int, workers: int, pool, reserve: int | None = None, forget_times: int = FORGET_TIMES
+        self,
+        plan: Plan,
+        me: int,
+        workers: int,
+        pool,
+        reserve: int | None = None,
+        forget_times: int = FORGET_TIMES,
+        **limits: int,
     ):
         self.plan, self.me, self.pool = plan, me, pool
         self.heap = heap = h.Heap(reserve)
@@ -49,11 +57,13 @@ class Worker:
         H[W + h.GENERAL] = int(plan.general)
         H[W + h.WORKERS], H[W + h.ME] = workers, me
         H[W + h.POOL] = pool.address
+        for name, value in limits.items():
+            H[W + LIMITS[name]] = value
         if plan.general:
             respread(H, W, 64)
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] = []
-        self.step = self.swept = 0
+        self.step = self.trimmed = 0
         self.forget_times = self.forget_at = forget_times
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
@@ -67,7 +77,7 @@ class Worker:
         widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0) + REGISTERS
         for v in (h.ROW, h.ROW2, h.WANT):  # rows in passing: lanes, or an expression's registers
             h.reserve(H, W, W + v, widest)
-        H[W + h.NODES] = self.nodes
+        H[W + h.NODES], H[W + h.NODE_COUNT] = self.nodes, len(self.at)
         for cell in plan.cells:
             self.lay_node(cell)
         out_of: dict[int, list[int]] = {cell.number: [] for cell in plan.cells}
@@ -235,8 +245,7 @@ class Worker:
         H, W = self.H, self.W
         if self.plan.general:
             self.set_lower(lower)
-        if self.step - self.swept >= SWEEP_EVERY:
-            self.sweep()
+        self.tidy()
         H[W + h.FIRST] = self.step + 1
         H[W + h.KEEPING] = int(keeping)
         H[W + h.UNDO + h.LEN] = 0
@@ -256,16 +265,17 @@ class Worker:
         if int(H[W + h.TIMES + h.LEN]) // c > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
 
-    def sweep(self) -> None:
-        """Forget keys of which nothing is left, where a table has doubled since it was last looked through."""
+    def tidy(self, fuel: int | None = None) -> None:
+        """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""
         H, W = self.H, self.W
-        self.swept = self.step
-        for cell, a in zip(self.plan.cells, self.at, strict=True):
-            tb = int(H[a + kinds.TB])
-            if tb and H[tb + tables.COUNT] > H[tb + tables.SWEEP_AT] and not H[a + kinds.OWES + h.LEN]:
-                self.step += 1
-                H[W + h.STEP], H[W + h.KEEPING] = self.step, 0
-                w.sweep(H, W, tb)
+        self.step += 1
+        w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
+        self.trim()
+
+    def trim(self) -> None:
+        """Return memory that nothing uses to the system."""
+        self.trimmed = self.step
+        self.heap.trim()
 
     def begin_slice(self, upper=()) -> None:
         H, W = self.H, self.W
@@ -335,10 +345,9 @@ class Worker:
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call."""
-        self.step += 1
-        if self.step - self.swept >= SWEEP_EVERY:
-            self.sweep()
-            self.step += 1
+        if self.step - self.trimmed >= TRIM_EVERY:
+            self.trim()
+        self.step += 2  # one to tidy, one to walk
         cell = self.plan.inputs[name]
         reason = w.quick_step(self.W, self.at[cell.number], self.program, self.step, lanes, diffs)
         return self.go_on(reason)
@@ -377,6 +386,7 @@ class Worker:
             "owed": h.OWED,
             "replayed": h.REPLAYED,
             "words": h.LIVE,
+            "sealed": h.SEALED,
         }
         return {name: int(self.H[self.W + at]) for name, at in names.items()}
 

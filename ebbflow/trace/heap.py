@@ -38,6 +38,11 @@ VISITS, INSERTS, DELTAS, EVALS, OWED = 25, 26, 27, 28, 29  # counters
 FUEL = 30  # visits until the walk looks up
 LIVE = 31  # words handed out and not given back
 REPLAYED = 32  # buffered rows looked at by replays
+SEAL, KEEP = 33, 34  # from so many rows at once a bulk is sealed, where more than so many records would be there
+EFFORT = 35  # keys and entries that merges may move between two advances for nothing in return
+SEALED = 36  # words in sealed batches
+LOOSE = 37  # whether large blocks were given back since pages were last returned to the system
+NODE_COUNT = 38  # how many addresses the table of nodes has
 
 FREE = 40  # 128 lists of free blocks, by class
 # vectors of the header: address, length, capacity
@@ -48,7 +53,9 @@ EVENTS, EVENTS2, VALUES, WANT, HAVE, DELTA, ROW, ROW2, SORTED, UNDO, SLOTS, STAT
 TIMES, TIMESLOTS, COMPLETE, LOWER, UPPER = (VECTORS + 4 * (15 + i) for i in range(5))
 STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
 MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
-HEADER = MAIL + 4 * 64
+COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
+BULK, BULK2, COUNTS, COUNTS2, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(7))
+HEADER = COLD + 8 + 4 * 7
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -58,6 +65,7 @@ VECTOR = 4
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 
 LAST = (1 << 62) + ((1 << 62) - 1)
+LARGE = 1 << 15  # words of a block whose pages are worth returning
 
 
 @inline
@@ -101,6 +109,8 @@ def release(H, W, p, n):
     """Give back the block at p that was asked for with n words."""
     i = size_class(n)
     H[W + LIVE] -= class_size(i)
+    if n >= LARGE:
+        H[W + LOOSE] = 1
     H[p] = H[W + FREE + i]
     H[W + FREE + i] = p
 
@@ -224,6 +234,7 @@ class Heap:
         self.W = W = start + 8
         self.H[W + BUMP] = W + HEADER
         self.H[W + LIMIT] = start + size // 8
+        self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
         for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
 
@@ -252,7 +263,25 @@ class Heap:
         self.H[p : p + n] = words
         self.H[v + LEN] = n
 
+    def trim(self) -> None:
+        """Return the pages of large free blocks to the system; they come back, empty, when they are touched again."""
+        H, W = self.H, self.W
+        if not H[W + LOOSE]:
+            return
+        H[W + LOOSE] = 0
+        base = self._words.ctypes.data
+        for i in range(128):
+            size = class_size(i) * 8
+            p = int(H[W + FREE + i]) if size >= LARGE * 8 else 0
+            while p:
+                first = -(-(8 * (p + 1) + 8 - base) // mmap.PAGESIZE)  # behind the block's first word, its link
+                last = (8 * (p + 1) + size - base) // mmap.PAGESIZE
+                if last > first:
+                    self._map.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+                p = int(H[p])
 
+
+SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 512
 _NORESERVE = 0x4000
 
 

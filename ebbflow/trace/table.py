@@ -3,7 +3,7 @@
 A record holds a key's lanes, its marks for what is pending, and one segment of entries per family.  A slot is one word:
 some bits of the hash above the record's address, so that a miss rarely touches the record.
 
-Rule: a record stays at its address until a sweep between two slices finds it empty.
+Rule: a record stays at its address until it is forgotten: between two advances, when it is empty or sealed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from ebbflow.trace.heap import alloc, hash_lanes, release, same
 # ---- a table -----------------------------------------------------------------------------------
 KEYS, RECORD, MASK, SLOTS_AT, COUNT, FAMILIES, SWEEP_AT, FOLDS = 0, 1, 2, 3, 4, 5, 6, 7
 WIDTH = 8  # the width of an entry of each family: up to three words
-TABLE = 12
+SPINE = 11  # the address of the spine behind the table, 0 when nothing was sealed
+HAND, MARK, EVICT_AT, LAST_COUNT = (
+    12,
+    13,
+    14,
+    15,
+)  # of the sweep: its place, what it calls cold, when it begins, the last count
+TABLE = 16
 # ---- a record: the key's lanes, then --------------------------------------------------------------
 QUEUED, DONE, HEAD, SEGMENTS = 0, 1, 2, 3
 SEGMENT = 5
@@ -89,6 +96,28 @@ def add_key(H, W, tb, key, h):
     H[tb + COUNT] += 1
     place_record(H, tb, rc, h)
     return rc
+
+
+@kernel
+def forget_key(H, tb, rc, h):
+    """Take a record out of the table; those behind it move up, so that no search ends too early."""
+    mask = H[tb + MASK]
+    slots = H[tb + SLOTS_AT]
+    i = h & mask
+    while (H[slots + i] & ADDRESS) != rc:
+        i = (i + 1) & mask
+    j = i
+    while True:
+        j = (j + 1) & mask
+        word = H[slots + j]
+        if word == 0:
+            break
+        home = hash_lanes(H, word & ADDRESS, H[tb + KEYS]) & mask
+        if ((j - home) & mask) >= ((j - i) & mask):
+            H[slots + i] = word
+            i = j
+    H[slots + i] = 0
+    H[tb + COUNT] -= 1
 
 
 @inline

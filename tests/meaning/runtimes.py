@@ -34,6 +34,8 @@ RUNTIMES: dict[str, Callable] = {
     "local-3": partial(local, workers=3),
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
     "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
+    "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2),  # nothing stays where it is
+    "local-sealed-sliced": partial(local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20),
 }
 ASKED = ["local-1", "local-2", "local-3"]  # by every claim; the others are asked in bulk
 

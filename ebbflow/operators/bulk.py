@@ -1,0 +1,113 @@
+"""Bulk: many rows at once, put in the order of their keys' hashes.
+
+A bulk never becomes records.  Its rows are scattered once by the first bits of the hash, so that each part fits into the
+cache, and once more inside each part; what is left to sort are a few rows that share those bits.
+
+Rule: rows leave sorted by (hash, key, values, rank), equal ones summed, zeros dropped.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import kernel
+from ebbflow.trace.heap import BULK, BULK2, CAP, COUNTS, COUNTS2, LARGE, VECTOR, drop_vector, reserve, same
+from ebbflow.trace.segment import sort_rows
+
+HASH_BITS = 63
+PART = 4096  # rows scattered together the second time
+
+
+@kernel
+def scatter(H, p, n, step, skip, to, w, shift, mask, counts):
+    """Put the words from `skip` on of n rows in order of some bits of their hashes, word 2 of what is put.
+
+    leaves: counts[i] is where the rows of the i-th value end, in rows.
+    """
+    size = mask + 1
+    for i in range(size + 1):
+        H[counts + i] = 0
+    for i in range(n):
+        H[counts + 1 + ((H[p + i * step + skip + 2] >> shift) & mask)] += 1
+    for i in range(size):
+        H[counts + i + 1] += H[counts + i]
+    for i in range(n):
+        e = p + i * step + skip
+        c = counts + ((H[e + 2] >> shift) & mask)
+        q = to + H[c] * w
+        H[c] += 1
+        for k in range(w):
+            H[q + k] = H[e + k]
+
+
+@kernel
+def sum_equal(H, p, n, w):
+    """Sum the diffs of equal rows `rank, diff, words` that stand together, drop zeros.  Returns how many are left."""
+    o = p
+    i = 0
+    while i < n:
+        a = p + i * w
+        s = H[a + 1]
+        i += 1
+        while i < n and H[p + i * w] == H[a] and same(H, p + i * w + 2, a + 2, w - 2):
+            s += H[p + i * w + 1]
+            i += 1
+        if s:
+            H[o] = H[a]
+            H[o + 1] = s
+            for k in range(2, w):
+                H[o + k] = H[a + k]
+            o += w
+    return (o - p) // w
+
+
+@kernel
+def order_part(H, W, p, m, w, shift, o):
+    """Order a part of m rows, and put what is left of them at o, which is not behind p.  Returns the end of that."""
+    fine = 0
+    while (1 << fine) < m and fine < 16:
+        fine += 1
+    side = reserve(H, W, W + BULK2, m * w)
+    counts = reserve(H, W, W + COUNTS2, (1 << fine) + 1)
+    scatter(H, p, m, w, 0, side, w, shift - fine, (1 << fine) - 1, counts)
+    i = 0
+    for j in range(1 << fine):
+        e = H[counts + j]
+        if e > i:
+            a = side + i * w
+            left = 1 if H[a + 1] else 0
+            if e > i + 1:
+                sort_rows(H, W, a, e - i, w)
+                left = sum_equal(H, a, e - i, w)
+            for k in range(left * w):
+                H[o + k] = H[a + k]
+            o += left * w
+        i = e
+    return o
+
+
+@kernel
+def order_bulk(H, W, p, n, step):
+    """Order n waiting rows of `step` words at p.  Returns how many are left, `rank, diff, hash, lanes` each, in BULK."""
+    w = step - 1  # all but the link
+    bits = 0
+    while (PART << bits) < n and bits < 12:
+        bits += 1
+    bulk = reserve(H, W, W + BULK, n * w)
+    counts = reserve(H, W, W + COUNTS, (1 << bits) + 1)
+    shift = HASH_BITS - bits
+    scatter(H, p, n, step, 1, bulk, w, shift, (1 << bits) - 1, counts)
+    begin = 0
+    o = bulk
+    for part in range(1 << bits):
+        end = H[counts + part]
+        if end > begin:
+            o = order_part(H, W, bulk + begin * w, end - begin, w, shift, o)
+        begin = end
+    return (o - bulk) // w
+
+
+@kernel
+def drop_bulk(H, W):
+    """Give back what a large bulk took."""
+    for v in range(W + BULK, W + COUNTS2 + VECTOR, VECTOR):
+        if H[v + CAP] >= LARGE:
+            drop_vector(H, W, v)
