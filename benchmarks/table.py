@@ -123,7 +123,7 @@ GRAPHS = (
     graph_row("reach", MILLION, 1, 2_000, ("large",), per_time(0.5, 0.2), load(), SLOWEST),
     *(graph_row("reach", MILLION, s, 10_000, ("large",), per_time(0.5, 0.2), load()) for s in (10, 100, 1_000)),
     *(graph_row("reach", MILLION, s, 10_000, ("large",), per_time(0.7, 0.3), workers=2) for s in (100, 1_000)),
-    graph_row("bfs", TINY, 1, 5_000, ("small",), per_time(0.3, 0.1)),
+    graph_row("bfs", TINY, 1, 10_000, ("small",), per_time(0.3, 0.1)),
     graph_row("bfs", TINY, 1_000, 50_000, ("small",), per_time(0.7, 0.3)),
     graph_row("bfs", TINY, 1, 100_000, ("seed",), per_time(0.3, 0.1)),
     graph_row("bfs", TINY, 100, 100_000, ("seed",), per_time(0.4, 0.12)),

@@ -1,0 +1,92 @@
+"""Runs: what each found, whether it was left in peace, and what a row says of all of them."""
+
+import json
+import sys
+
+import pytest
+
+from benchmarks import report, runner, rust, table
+from benchmarks.runner import Outcome, Run
+
+ROW = next(row for row in table.ROWS if row.module == "reach" and row.options["times"] == 20_000 and row.step == 1)
+SAME = {"final": "0dbe4c08cd7fb359", "times": "1d21b2945c929105"}
+
+
+def run(us, share=1.0, **checks):
+    return Run({"us_per_time": us, "checks": checks or SAME}, 1.0, share, share < runner.IN_PEACE)
+
+
+def child(code, limit=60.0):
+    return runner.process([sys.executable, "-c", code], {}, None, limit)
+
+
+def test_the_last_line_printed_is_what_was_found():
+    assert child("print('warming up'); print('{\"s\": 2}')").found == {"s": 2}
+
+
+def test_a_program_that_fails_says_so_in_its_last_line():
+    found = child("raise ValueError('no graph')")
+    assert found.trouble == "ended with status 1: ValueError: no graph"
+
+
+def test_a_program_that_does_not_end_is_ended():
+    found = child("import threading; threading.Event().wait()", limit=0.2)
+    assert found.trouble == "did not end within 0 s" and found.found == {}
+
+
+def test_a_program_that_takes_all_the_memory_is_ended(monkeypatch):
+    monkeypatch.setattr(runner, "free_mb", lambda: 100.0)
+    found = child("import threading; held = bytearray(300_000_000); threading.Event().wait()")
+    assert "of memory" in found.trouble
+
+
+def test_a_figure_is_the_median_of_the_runs_that_were_left_in_peace():
+    outcome = Outcome(ROW, ours=[run(10), run(90, share=0.5), run(20)], rust=[run(100, share=0.5), run(300, share=0.5)])
+    assert outcome.figure("ours", "us_per_time") == 15
+    assert outcome.figure("rust", "us_per_time") == 200
+    assert outcome.is_disturbed
+
+
+def test_answers_are_compared_with_each_other_and_with_what_is_known():
+    assert Outcome(ROW, ours=[run(1)], rust=[run(2)]).checks_equal(42) is True
+    assert Outcome(ROW, ours=[run(1)]).checks_equal(42) is True
+    assert Outcome(ROW, ours=[run(1, final="00")], rust=[run(2, final="00")]).checks_equal(42) is False
+    assert Outcome(ROW, ours=[run(1)], rust=[run(2, final="00")]).checks_equal(7) is False
+    assert Outcome(ROW, ours=[run(1)]).checks_equal(7) is None
+
+
+@pytest.mark.parametrize(("us", "reached"), [(5, "goal"), (20, "first"), (30, "no")])
+def test_a_row_says_how_far_it_is(us, reached):
+    figures = report.row_of(Outcome(ROW, ours=[run(us)], rust=[run(100)]), ROW.measures[0], 42)
+    assert figures["ratio"] == us / 100
+    assert (figures["first"], figures["goal"], figures["reached"]) == (0.25, 0.08, reached)
+
+
+def test_a_row_measured_again_replaces_the_one_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "commit", lambda: "abc1234")
+    rows = report.rows_of(Outcome(ROW, ours=[run(5)]), 42)
+    path = report.save(rows, tmp_path)
+    assert path == report.save([{**rows[0], "ours": 6.0}], tmp_path)
+    (kept,) = json.loads(path.read_text())
+    assert path.name.endswith("-abc1234.json")
+    assert kept["ours"] == 6 and kept["workload"] == "reach" and kept["unit"] == "us per time"
+
+
+def test_the_peers_words_become_ours():
+    latency = {"n": 3, "p50_us": 1.0, "p95_us": 2.0, "p99_us": 3.0, "max_us": 4.0}
+    told = rust.in_our_words(
+        {"us_per_time": 7.5, "load_s": 0.1, "all": latency, "out_updates": 9, "sum_diffs": 4, "check_final": "ab"}
+    )
+    assert told["steps"] == {"p50": 1.0, "p99": 3.0, "max": 4.0}
+    assert told["checks"] == {"updates": 9, "size": 4, "final": "ab"}
+    q1 = {
+        "prog": "q1",
+        "out_updates": 8,
+        "result": ["NO qty=1 ext_cents=2 disc_price_e4=3 charge_e6=4 disc_pct=5 n=6 x1"],
+    }
+    assert rust.in_our_words(q1)["checks"] == {"updates": 8, "result": [["N", "O", "1", "2", "3", "4", "5", "6"]]}
+
+
+def test_without_cargo_it_says_so(monkeypatch):
+    monkeypatch.setattr(rust, "cargo", lambda: None)
+    assert "cargo was not found" in rust.build(print)

@@ -1,0 +1,78 @@
+"""Every workload gives the answers that its question has; only then does it matter how fast."""
+
+import numpy as np
+import pytest
+
+from benchmarks import arrangement, bfs, chains, degrees, feeding, generator, reach, scc, startup, sustained
+from tests.benchmarks import by_hand
+
+SMALL = {"nodes": 40, "edges": 80, "times": 30, "seed": 7}
+
+
+def test_edges_are_those_of_the_definition():
+    window = generator.Window(1000, 20, 10)
+    assert list(zip(window.src.tolist(), window.dst.tolist())) == [by_hand.edge(i, 1000) for i in range(30)]
+
+
+def test_each_time_takes_the_oldest_edge_and_brings_a_new_one():
+    window = generator.Window(1000, 20, 10)
+    changes = window.changes(3, 2)
+    rows = list(zip(*(changes[name].tolist() for name in ("src", "dst", "t", "d"))))
+    e = [by_hand.edge(i, 1000) for i in range(30)]
+    assert rows == [(*e[2], 3, -1), (*e[22], 3, 1), (*e[3], 4, -1), (*e[23], 4, 1)]
+    assert window.single(3, 2) == [([e[2]], [e[22]]), ([e[3]], [e[23]])]
+
+
+def test_sums_depend_on_the_time_of_every_change():
+    one, other = generator.Checks(), generator.Checks()
+    row = lambda *numbers: [np.array([number]) for number in numbers]
+    one.add(*row(1, 2, 3, 1))
+    other.add(*row(1, 2, 4, 1))
+    assert one.final == other.final == by_hand.mix2(1, 2)
+    assert one.times == by_hand.mix2(by_hand.mix2(1, 2), 3) != other.times
+    one.add(*row(1, 2, 5, -1))
+    assert one.final == 0 and one.size == 0 and one.updates == 2
+
+
+@pytest.mark.parametrize("step", [1, 7, 30])
+@pytest.mark.parametrize(
+    ("workload", "answer"),
+    [(degrees, by_hand.degrees), (reach, by_hand.reach), (bfs, by_hand.bfs), (scc, by_hand.scc)],
+    ids=["degrees", "reach", "bfs", "scc"],
+)
+def test_a_workload_finds_what_starting_over_at_every_time_finds(workload, answer, step):
+    assert workload.run(**SMALL, step=step)["checks"] == by_hand.checks(answer, **SMALL)
+
+
+def test_without_the_short_cut_and_with_two_workers_the_answers_are_the_same():
+    assert degrees.run(**SMALL, step=10, general=True)["checks"] == by_hand.checks(by_hand.degrees, **SMALL)
+    assert reach.run(**SMALL, step=10, workers=2)["checks"] == by_hand.checks(by_hand.reach, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "updates", "size"), [("join", 0, 0), ("join-general", 0, 0), ("count", 199, 1), ("min", 199, 1)]
+)
+def test_a_chain_changes_once_at_every_time(kind, updates, size):
+    found = chains.run(kind, times=100)["checks"]
+    assert (found["updates"], found["size"]) == (updates, size)
+
+
+def test_a_minimum_of_several_live_values_moves_only_when_the_least_goes():
+    assert chains.run("min", times=100, live=10)["checks"]["updates"] == 1 + 2 * 90
+
+
+def test_what_is_fed_is_read():
+    by_numpy, by_arrow = (feeding.run(1000, form)["checks"] for form in ("numpy", "arrow"))
+    assert by_numpy == by_arrow
+    assert by_numpy["updates"] == 1000
+
+
+def test_a_long_run_tells_how_its_end_compares_with_its_beginning():
+    found = sustained.run(**SMALL)
+    assert found["drift_p50"] > 0 and found["memory_growth"] > 0
+    assert found["checks"] == by_hand.checks(by_hand.reach, **SMALL)
+
+
+def test_an_arrangement_tells_bytes_and_a_start_its_seconds():
+    assert "bytes_per_edge" in arrangement.run(nodes=0, edges=2000, piece=500)
+    assert 0 < startup.run("import")["s"] < 60
