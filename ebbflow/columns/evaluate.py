@@ -728,11 +728,21 @@ def outside(
         return _Columns(schema, pool, lanes).of(exprs), np.ones(rows, bool)
     keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
     found = np.full((len(exprs), rows), NULL, np.int64)
-    found[:, keep] = _Columns(schema, pool, np.ascontiguousarray(lanes[:, keep])).of(exprs)
+    try:
+        found[:, keep] = _Columns(schema, pool, np.ascontiguousarray(lanes[:, keep])).of(exprs)
+    except RowOverflow as error:
+        error.row = int(np.flatnonzero(keep)[error.row])
+        raise
     return found, keep
 
 
-def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequence[int]) -> NumberOverflow:
+class RowOverflow(NumberOverflow):
+    """An overflow in one of the rows of an array: `row` is its number."""
+
+    row = 0
+
+
+def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequence[int]) -> RowOverflow:
     """The refusal for a row on which a program stopped: which expression, of which values."""
     row = {f.name: from_lane(lane, f.type, pool) for f, lane in zip(schema, lanes, strict=True)}
     for expr in exprs:
@@ -740,8 +750,8 @@ def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequenc
             operations.evaluate(expr, row)
         except OverflowError as error:
             shown = ", ".join(f"{name}={value!r}" for name, value in row.items())[:200]
-            return NumberOverflow(f"{expr} overflows: {error}, in the row {shown}.", hint=_OVERFLOW_HINT)
-    return NumberOverflow("a number does not fit 64 bits.", hint=_OVERFLOW_HINT)
+            return RowOverflow(f"{expr} overflows: {error}, in the row {shown}.", hint=_OVERFLOW_HINT)
+    return RowOverflow("a number does not fit 64 bits.", hint=_OVERFLOW_HINT)
 
 
 _OVERFLOW_HINT = 'Compute in doubles where the last digit does not count: .cast("double").'
@@ -799,7 +809,9 @@ class _Columns:
         stopped = interpret_rows(memory(), address_of(words), rows, out, scratch)
         if stopped < self.rows:
             row = [lane[stopped] for lane in self.lanes[: len(self.given)]]
-            raise overflowed([self.restored(expr) for expr in exprs], self.given, self.pool, row)
+            error = overflowed([self.restored(expr) for expr in exprs], self.given, self.pool, row)
+            error.row = int(stopped)
+            raise error
         return out[:-1]
 
     def lift(self, expr: Expr) -> Expr:

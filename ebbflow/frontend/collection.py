@@ -19,7 +19,7 @@ from ebbflow.columns.written import Named
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import NoOrder, NotAnExpression, NoValueYet, PlanError, UnknownColumn, UnknownMethod, users_place
-from ebbflow.frontend import aliases, joining, looping, shaping
+from ebbflow.frontend import aliases, joining, looking, looping, shaping
 from ebbflow.frontend.column import Column
 from ebbflow.frontend.delaying import later
 from ebbflow.frontend.grouping import Grouped, order_of
@@ -384,8 +384,18 @@ class Collection:
     # ---- looking ----------------------------------------------------------------------------
 
     def inspect(self, fn: Callable[..., object]) -> Collection:
-        """The same collection; `fn(changes)` is shown what passes.  Use what is returned: the rest is not run."""
-        return self._new(n.Linear(self._node, n.Inspect(own_function(fn, "inspect"))))
+        """The same collection; `fn(changes)` is shown what passes, a Table with `_time` and `_diff`.
+
+        Use what is returned: the rest is not run.  In a loop, every round is shown, at the time of the input.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("xs", "x long").inspect(lambda changes: print(changes.rows())))
+        >>> _ = flow.compute(xs=[(1,), (2,)])
+        [(1, 0, 1), (2, 0, 1)]
+        """
+        looks = looking.shown_to(own_function(fn, "inspect"), self.schema, self._graph.coordinates)
+        return self._new(n.Linear(self._node, n.Inspect(looks)))
 
     def explain(self) -> Lines:
         """The plan that leads to this collection, as text."""

@@ -8,24 +8,60 @@ Rule: a function that raises, or returns what does not fit its schema, refuses t
 
 from __future__ import annotations
 
+import operator
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ebbflow.columns.evaluate import lanes_of, outside, values_of
-from ebbflow.columns.lanes import to_lane
+from ebbflow.columns.evaluate import outside, values_of
+from ebbflow.columns.lanes import decode_column, encode
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Plan, Stage
-from ebbflow.errors import EbbflowError, FunctionFailed
+from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
 from ebbflow.operators import node as kinds
+from ebbflow.operators.node import TB
 from ebbflow.runtime import walk as w
+from ebbflow.runtime.refusals import STAYS, told
 from ebbflow.trace import heap as h
+from ebbflow.trace import table as tables
 
 SHOWN = 200
-STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
+SEARCHED = 1000  # rows that are looked through for the one on which a function of whole arrays raised
+ROWS = tuple, list, Mapping, np.ndarray
+VERBS = {"rows": "map_rows", "flat": "flat_map", "batches": "map_batches"}
+
+
+class Asked(NamedTuple):
+    """A user's function, by what it was given to and where."""
+
+    function: n.Function
+    verb: str
+    at: Place | None
+
+    def raised(self, error: Exception, about: str, times: np.ndarray) -> FunctionFailed:
+        return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN]}", times)
+
+    def answered(self, error: EbbflowError, about: str, times: np.ndarray) -> FunctionFailed:
+        return self.failed(
+            f"returned what does not fit, for {about[:SHOWN]}: {error.what.rstrip('.')}", times, error.hint
+        )
+
+    def failed(self, what: str, times: np.ndarray, hint: str = "") -> FunctionFailed:
+        name = "" if self.function.name == "<lambda>" else f" {self.function.name}"
+        return FunctionFailed(
+            f"the function{name} given to {self.verb} {what}{told(times)}.", at=self.at, hint=f"{hint} {STAYS}".strip()
+        )
+
+
+class Group(NamedTuple):
+    """The rows of one key at one time: `count, lanes...` each."""
+
+    key: int  # the key's lanes, in the heap
+    rank: int
+    rows: np.ndarray
 
 
 class Asker:
@@ -34,6 +70,9 @@ class Asker:
     def __init__(self, plan: Plan, pool):
         self.plan, self.pool = plan, pool
         self.rows: dict[int, type] = {}
+
+    def asked(self, cell: Cell, function: n.Function, verb: str) -> Asked:
+        return Asked(function, verb, self.plan.graph.places[cell.node])
 
     # ---- rows -------------------------------------------------------------------------------
 
@@ -44,42 +83,79 @@ class Asker:
         rows = np.ascontiguousarray(worker.heap.vector(a + kinds.BUFFER).reshape(-1, width).T)
         H[a + kinds.BUFFER + h.LEN] = 0
         H[a + kinds.LEAST] = w.NOTHING
-        lanes, source = self.apply(cell, rows[3:], rows[1], worker)
+        lanes, source = self.apply(cell, rows[3:], worker.time_of(rows[1]), rows[2])
         (behind,) = (other for other in self.plan.cells if other.follows is cell)
         stamps = rows[:3][:, source].reshape(-1)
         w.put_rows(H, W, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps))
 
-    def apply(self, cell: Cell, lanes: np.ndarray, ranks: np.ndarray, worker) -> tuple[np.ndarray, np.ndarray]:
+    def apply(
+        self, cell: Cell, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The rows an action makes of rows, and which row each came from."""
         everything = np.arange(lanes.shape[1])
         match cell.action:
             case Stage(schema, condition, columns):
-                found, keep = outside(columns, condition, schema, self.pool, np.ascontiguousarray(lanes))
+                try:
+                    found, keep = outside(columns, condition, schema, self.pool, np.ascontiguousarray(lanes))
+                except NumberOverflow as error:
+                    when = told(times[error.row : error.row + 1])  # type: ignore[attr-defined]
+                    raise NumberOverflow(
+                        f"{error.what.rstrip('.')}{when}.",
+                        at=self.plan.graph.places[cell.node],
+                        hint=f"{error.hint} {STAYS}",
+                    ) from None
                 return found[:, keep], everything[keep]
             case n.Inspect(function):
-                self.guarded(cell, function, lambda: None, function.fn, self.table(cell.schema, lanes))
+                asked = self.asked(cell, function, "inspect")
+                try:
+                    function.fn(lanes, times, diffs, self.pool)
+                except Exception as error:
+                    raise asked.raised(error, counted(lanes.shape[1], "change"), times) from error
                 return lanes, everything
             case n.Apply(function, "batches", given):
-                columns = self.table(cell.schema, lanes)
-                answer = self.guarded(cell, function, lambda: f"{lanes.shape[1]} rows", function.fn, columns)
-                return self.guarded(
-                    cell, function, lambda: "its answer", self.encode_columns, answer, given, lanes.shape[1]
-                ), everything
+                asked = self.asked(cell, function, "map_batches")
+                return self.of_arrays(asked, cell.schema, given, lanes, times), everything
             case n.Apply(function, how, given):
-                made: list[list[int]] = []
-                source: list[int] = []
-                for i, row in enumerate(self.decoded(cell.schema, lanes)):
-                    answer = self.guarded(
-                        cell, function, lambda row=row: repr(row), self.one, function.fn, row, how, given
-                    )
-                    made += answer
-                    source += [i] * len(answer)
-                return np.array(made, np.int64).reshape(-1, len(given)).T, np.array(source, np.int64)
+                return self.of_rows(self.asked(cell, function, VERBS[how]), how, cell.schema, given, lanes, times)
         raise AssertionError(cell.action)
 
-    def one(self, fn: Callable, row: tuple, how: str, given: Schema) -> list[list[int]]:
-        answer = fn(row)
-        return [self.encode_row(given, out) for out in (answer if how == "flat" else [answer])]
+    def of_arrays(
+        self, asked: Asked, schema: Schema, given: Schema, lanes: np.ndarray, times: np.ndarray
+    ) -> np.ndarray:
+        columns, rows = self.arrays(schema, lanes), lanes.shape[1]
+        try:
+            answer = asked.function.fn(dict(columns))
+        except Exception as error:
+            found = culprit(asked.function.fn, columns, rows)
+            if found is None:
+                raise asked.raised(error, counted(rows, "row"), times) from error
+            row = next(iter(self.decoded(schema, lanes[:, found : found + 1])))
+            raise asked.raised(error, f"the row {shown(row)}", times[found : found + 1]) from error
+        made = self.encoded_columns(asked, answer, given, counted(rows, "row"), times)
+        if made.shape[1] != rows:
+            what = f"was given {counted(rows, 'row')} and returned {made.shape[1]}"
+            raise asked.failed(what, times, "It returns as many; flat_map gives any number for each.")
+        return made
+
+    def of_rows(
+        self, asked: Asked, how: str, schema: Schema, given: Schema, lanes: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rows = list(self.decoded(schema, lanes))
+        made: list[Any] = []
+        source: list[int] = []
+        for i, row in enumerate(rows):
+            try:
+                answer = asked.function.fn(row)
+                answers = [answer] if how == "rows" else rows_in(answer)
+            except Exception as error:
+                raise asked.raised(error, f"the row {shown(row)}", times[i : i + 1]) from error
+            if answers is None:
+                what = f"returned {answer!r:.60}, and not a list of rows, for the row {shown(row)}"
+                raise asked.failed(what, times[i : i + 1], "It returns any number of rows: [(1, 2), (3, 4)], or [].")
+            made += answers
+            source += [i] * len(answers)
+        blamed = lambda k: (f"the row {shown(rows[source[k]])}", times[source[k] : source[k] + 1])
+        return self.encoded_rows(asked, made, given, blamed), np.array(source, np.int64)
 
     # ---- groups -----------------------------------------------------------------------------
 
@@ -91,65 +167,109 @@ class Asker:
         source = self.plan.graph.schemas[node.source]
         values = Schema(tuple(f for f in source if f.name in cell.values))
         step = len(values) + 1
-        groups: list[np.ndarray] = []
+        groups: list[Group] = []
         at = 0
         while at < len(words):
             rows = int(words[at + 2])
-            groups.append(words[at + 3 : at + 3 + rows * step].reshape(rows, step))
+            lanes = words[at + 3 : at + 3 + rows * step].reshape(rows, step)
+            groups.append(Group(int(words[at]), int(words[at + 1]), lanes))
             at += 3 + rows * step
+
+        def blamed(i: int) -> tuple[str, np.ndarray]:
+            group = groups[i]
+            keys = int(worker.H[worker.H[a + TB] + tables.KEYS])
+            key = Schema(tuple(f for name in cell.key for f in source if f.name == name))
+            lanes = np.array([worker.H[group.key + k] for k in range(keys)], np.int64).reshape(keys, 1)
+            row = next(iter(self.decoded(key, lanes)))
+            return f"the {noun} {shown(row)}" if keys else f"the only {noun}", worker.time_of(np.array([group.rank]))
+
+        noun = "group"
         match node.reducer:
             case n.Threshold(function):
-                answers = [self.threshold(cell, function, group) for group in groups]
+                noun = "row"
+                answers = self.thresholds(self.asked(cell, function, "threshold"), groups, blamed)
             case n.Own(function, "rows", given):
-                answers = [self.own_rows(cell, function, group, values, given) for group in groups]
+                answers = self.own_rows(self.asked(cell, function, "reduce"), groups, values, given, blamed)
             case n.Own(function, _, given):
-                answers = self.own_batches(cell, function, groups, values, given)
+                answers = self.own_batches(self.asked(cell, function, "reduce_batches"), groups, values, given, blamed)
         out = np.concatenate([np.concatenate([[len(rows)], rows.reshape(-1)]) for rows in answers])
         worker.heap.load(a + kinds.ANSWER, out.astype(np.int64))
 
-    def threshold(self, cell: Cell, function: n.Function, group: np.ndarray) -> np.ndarray:
-        if not len(group):
-            return np.empty((0, 1), np.int64)
-        count = int(group[0, 0])
-        copies = self.guarded(cell, function, lambda: f"a count of {count}", lambda: int(function.fn(count)))
-        return np.array([[copies]] if copies else np.empty((0, 1)), np.int64)
+    def thresholds(self, asked: Asked, groups: list[Group], blamed: Blamed) -> list[np.ndarray]:
+        answers = []
+        for i, group in enumerate(groups):
+            copies = 0
+            if len(group.rows):
+                count = int(group.rows[0, 0])
+                try:
+                    answer = asked.function.fn(count)
+                except Exception as error:
+                    about, times = blamed(i)
+                    raise asked.raised(error, f"the count {count} of {about}", times) from error
+                copies = whole(answer)
+                if copies is None:
+                    about, times = blamed(i)
+                    what = f"returned {answer!r:.60} for the count {count} of {about}"
+                    raise asked.failed(what, times, "It returns a whole number: how often the row is there.")
+            answers.append(np.array([[copies]] if copies else np.empty((0, 1)), np.int64))
+        return answers
 
     def own_rows(
-        self, cell: Cell, function: n.Function, group: np.ndarray, values: Schema, given: Schema
-    ) -> np.ndarray:
-        if not len(group):
-            return np.empty((0, len(given) + 1), np.int64)
-        rows = self.sorted_rows(group, values)
-        answer = self.guarded(
-            cell, function, lambda: repr(rows), lambda: [self.encode_row(given, row) for row in function.fn(rows)]
-        )
-        return np.array([[1, *row] for row in answer], np.int64).reshape(-1, len(given) + 1)
+        self, asked: Asked, groups: list[Group], values: Schema, given: Schema, blamed: Blamed
+    ) -> list[np.ndarray]:
+        made: list[Any] = []
+        ends: list[int] = []
+        for i, group in enumerate(groups):
+            if len(group.rows):
+                rows = self.sorted_rows(group.rows, values)
+                try:
+                    answer = asked.function.fn(rows)
+                    answers = rows_in(answer)
+                except Exception as error:
+                    raise asked.raised(error, *blamed(i)) from error
+                if answers is None:
+                    about, times = blamed(i)
+                    what = f"returned {answer!r:.60}, and not a list of rows, for {about}"
+                    raise asked.failed(what, times, "It returns any number of rows: [(1, 2), (3, 4)], or [].")
+                made += answers
+            ends.append(len(made))
+        encoded = self.encoded_rows(asked, made, given, lambda k: blamed(int(np.searchsorted(ends, k, "right"))))
+        whole_rows = np.concatenate([np.ones((1, encoded.shape[1]), np.int64), encoded]).T
+        return np.split(whole_rows, ends[:-1])
 
     def own_batches(
-        self, cell: Cell, function: n.Function, groups: list, values: Schema, given: Schema
+        self, asked: Asked, groups: list[Group], values: Schema, given: Schema, blamed: Blamed
     ) -> list[np.ndarray]:
         """All the groups of a round in one call; those with no rows answer nothing."""
-        order = [self.order(group, values) for group in groups]
-        full = [(i, group[order[i]]) for i, group in enumerate(groups) if len(group)]
+        full = [(i, group.rows[self.order(group.rows, values)]) for i, group in enumerate(groups) if len(group.rows)]
         answers = [np.empty((0, len(given) + 1), np.int64)] * len(groups)
         if not full:
             return answers
-        everything = np.concatenate([group for _, group in full])
-        offsets = np.cumsum([0, *(len(group) for _, group in full)])
-        columns = {**self.table(values, np.ascontiguousarray(everything[:, 1:].T)), "_count": everything[:, 0].copy()}
-
-        def ask() -> tuple[np.ndarray, np.ndarray]:
-            answered, bounds = function.fn(columns, offsets)
-            bounds = np.asarray(bounds, np.int64)
-            return self.encode_columns(answered, given, None), bounds
-
-        lanes, bounds = self.guarded(cell, function, lambda: f"{len(full)} groups", ask)
-        if len(bounds) != len(full) + 1 or bounds[-1] != lanes.shape[1]:
-            raise self.failed(
-                cell, function, f"it was given {len(full)} groups and returned offsets for {len(bounds) - 1}"
-            )
+        everything = np.concatenate([rows for _, rows in full])
+        offsets = np.cumsum([0, *(len(rows) for _, rows in full)])
+        lanes = np.ascontiguousarray(everything[:, 1:].T)
+        columns = {**self.arrays(values, lanes), "_count": everything[:, 0].copy()}
+        times = np.concatenate([blamed(i)[1] for i in dict.fromkeys((full[0][0], full[-1][0]))])
+        about = blamed(full[0][0])[0] if len(full) == 1 else counted(len(full), "group")
+        try:
+            answer = asked.function.fn(columns, offsets)
+        except Exception as error:
+            raise asked.raised(error, about, times) from error
+        if not isinstance(answer, Sequence) or len(answer) != 2:
+            what = f"returned {answer!r:.60}, and not columns and offsets, for {about}"
+            raise asked.failed(what, times, "It returns both: a dict of arrays, and where each group begins.")
+        made = self.encoded_columns(asked, answer[0], given, about, times)
+        try:
+            bounds = np.asarray(answer[1], np.int64)
+        except (TypeError, ValueError) as error:
+            raise asked.raised(error, f"the offsets of {about}", times) from error
+        if len(bounds) != len(full) + 1 or bounds[-1] != made.shape[1] or bounds[0] != 0 or (np.diff(bounds) < 0).any():
+            what = f"was given {counted(len(full), 'group')} and returned offsets for {len(bounds) - 1}"
+            if len(bounds) == len(full) + 1:
+                what = f"returned offsets that do not cut its {counted(made.shape[1], 'row')} into groups"
+            raise asked.failed(what, times, "Offsets begin at 0 and end with the number of rows, one more than groups.")
         for j, (i, _) in enumerate(full):
-            rows = lanes[:, bounds[j] : bounds[j + 1]].T
+            rows = made[:, bounds[j] : bounds[j + 1]].T
             answers[i] = np.concatenate([np.ones((len(rows), 1), np.int64), rows], axis=1)
         return answers
 
@@ -189,57 +309,75 @@ class Asker:
         rows = self.decoded(values, np.ascontiguousarray(group[:, 1:].T))
         return list(zip(rows, group[:, 0].tolist(), strict=True))
 
-    def table(self, schema: Schema, lanes: np.ndarray) -> dict[str, np.ndarray]:
-        """Columns as numpy arrays; where a column has nulls, an array of objects with None."""
+    def arrays(self, schema: Schema, lanes: np.ndarray) -> dict[str, np.ndarray]:
+        """Columns as numpy arrays: numbers and booleans as such, anything else, and what has nulls, as objects."""
         return {field.name: self.array(lane, field.type) for lane, field in zip(lanes, schema, strict=True)}
 
     def array(self, lane: np.ndarray, type: Type) -> np.ndarray:
-        if type.is_integer and not (lane == NULL).any():
+        if type.name not in ("long", "int", "short", "byte", "double", "float", "boolean") or (lane == NULL).any():
+            found = np.empty(len(lane), object)
+            found[:] = values_of(lane, type, self.pool)
+            return found
+        if type.is_integer:
             return lane.copy()
-        return np.array(values_of(lane, type, self.pool))
+        return decode_column(lane, type, self.pool).to_numpy(zero_copy_only=False).copy()
 
-    def encode_row(self, schema: Schema, row: Sequence[object]) -> list[int]:
-        row = tuple(row)
-        if len(row) != len(schema):
-            raise ValueError(f"it returned {len(row)} values for ({schema})")
-        return [to_lane(plain(value), field.type, self.pool) for value, field in zip(row, schema, strict=True)]
-
-    def encode_columns(self, answer: Any, schema: Schema, rows: int | None) -> np.ndarray:
-        """Lanes from a mapping of columns."""
-        columns = []
-        for field in schema:
-            if field.name not in answer:
-                raise ValueError(f'it returned no column "{field.name}"')
-            column = np.asarray(answer[field.name])
-            if rows is not None and len(column) != rows:
-                raise ValueError(f'it was given {rows} rows and returned {len(column)} in "{field.name}"')
-            if field.type.is_integer and column.dtype.kind in "iu":
-                columns.append(column.astype(np.int64))
-            else:
-                columns.append(lanes_of(column.tolist(), field.type, self.pool))
-        return np.stack(columns) if columns else np.empty((0, rows or 0), np.int64)
-
-    # ---- what goes wrong --------------------------------------------------------------------
-
-    def guarded(
-        self, cell: Cell, function: n.Function, shown: Callable[[], str | None], call: Callable, *arguments: Any
-    ) -> Any:
+    def encoded_rows(self, asked: Asked, rows: list[Any], schema: Schema, blamed: Blamed) -> np.ndarray:
+        """Lanes of the rows a function returned: tuples, dicts, or plain values where there is one column."""
+        if len(schema) == 1:
+            rows = [row if row is None or isinstance(row, ROWS) else (row,) for row in rows]
         try:
-            return call(*arguments)
+            return encode(rows, schema, self.pool)
         except EbbflowError:
+            for k, row in enumerate(rows):
+                try:
+                    encode([row], schema, self.pool)
+                except EbbflowError as error:
+                    raise asked.answered(error, *blamed(k)) from None
             raise
-        except Exception as error:
-            asked = shown()
-            what = f"it raised {type(error).__name__}: {error}" + (f", for {asked[:SHOWN]}" if asked else "")
-            raise self.failed(cell, function, what) from error
 
-    def failed(self, cell: Cell, function: n.Function, what: str) -> FunctionFailed:
-        graph = self.plan.graph
-        return FunctionFailed(
-            f"The function {function.name} could not be used: {what}.", at=graph.places[cell.node], hint=STAYS
-        )
+    def encoded_columns(self, asked: Asked, answer: Any, schema: Schema, about: str, times: np.ndarray) -> np.ndarray:
+        if not isinstance(answer, Mapping) and not hasattr(answer, "__arrow_c_stream__"):
+            what = f"returned {answer!r:.60}, and not a dict of columns, for {about}"
+            raise asked.failed(what, times, f"It returns a dict of arrays: {', '.join(schema.names)}.")
+        try:
+            return encode(answer, schema, self.pool)
+        except EbbflowError as error:
+            raise asked.answered(error, about, times) from None
 
 
-def plain(value: object) -> object:
-    """A Python value for a numpy scalar."""
-    return value.item() if isinstance(value, np.generic) else value
+Blamed = Callable[[int], tuple[str, np.ndarray]]
+
+
+def rows_in(answer: Any) -> list[Any] | None:
+    """The rows of an answer; None where it is not a collection of rows."""
+    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
+        return None
+    return list(answer)
+
+
+def whole(answer: Any) -> int | None:
+    try:
+        number = operator.index(answer)
+    except TypeError:
+        return None
+    return number if abs(number) < 2**63 else None
+
+
+def culprit(fn: Callable[..., Any], columns: dict[str, np.ndarray], rows: int) -> int | None:
+    """The first row on which a function of whole arrays raises alone."""
+    for i in range(min(rows, SEARCHED)):
+        try:
+            fn({name: column[i : i + 1] for name, column in columns.items()})
+        except Exception:
+            return i
+    return None
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def shown(row: tuple) -> str:
+    """A named tuple as its names and values."""
+    return "(" + ", ".join(f"{name}={value!r}" for name, value in zip(row._fields, row, strict=True)) + ")"  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
@@ -78,8 +77,9 @@ class Host:
         """One time at one input of one worker, which is what a single change is."""
         (worker,) = self.workers
         ((name, (lanes, _, diffs)),) = rows.items()
+        worker.slice_times = times
         reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
-        self.collect([reason], lambda _, ranks: times[ranks - 1][:, None], results)
+        self.collect([reason], results)
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""
@@ -90,6 +90,7 @@ class Host:
         for start in range(0, len(times), self.slice_times):
             here = times[start : start + self.slice_times]
             for worker in self.workers:
+                worker.slice_times = here
                 worker.begin_slice()
             for name, (lanes, at, diffs) in ordered.items():
                 if many:
@@ -98,7 +99,7 @@ class Host:
                 if len(diffs):
                     ranks = np.searchsorted(here, at[:, 0]) + 1 if len(here) > 1 else np.ones(len(diffs), np.int64)
                     self.share_out(name, lanes, [ranks] * len(self.workers), diffs)
-            self.walk(lambda _, ranks, here=here: here[ranks - 1][:, None], results)
+            self.walk(results)
 
     def general_slice(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
         """Several coordinates, or delays: all that is complete now, at once."""
@@ -107,7 +108,7 @@ class Host:
             worker.begin_slice(upper)
         for name, (lanes, times, diffs) in rows.items():
             self.share_out(name, lanes, [worker.ranks(times) for worker in self.workers], diffs)
-        self.walk(Worker.time_of, results)
+        self.walk(results)
 
     def share_out(self, name: str, lanes: np.ndarray, ranks: list[np.ndarray], diffs: np.ndarray) -> None:
         """Each worker takes in a part of the rows; the exchange brings them where they belong."""
@@ -116,19 +117,19 @@ class Host:
             a, b = len(diffs) * i // count, len(diffs) * (i + 1) // count
             worker.feed(name, lanes[:, a:b], ranks[i][a:b], diffs[a:b])
 
-    def walk(self, time_of: Callable[[Worker, np.ndarray], np.ndarray], results: dict[str, list[Rows]]) -> None:
+    def walk(self, results: dict[str, list[Rows]]) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results."""
-        self.collect([self.workers[0].run()] if self.threads is None else self.walk_together(), time_of, results)
+        self.collect([self.workers[0].run()] if self.threads is None else self.walk_together(), results)
 
-    def collect(self, reasons: list[int], time_of, results: dict[str, list[Rows]]) -> None:
+    def collect(self, reasons: list[int], results: dict[str, list[Rows]]) -> None:
         """What the outputs took in, once the walk is finished; a refusal, if it failed."""
         if w.FAILED in reasons:
-            raise refusal(self.workers[reasons.index(w.FAILED)], time_of)
+            raise refusal(self.workers[reasons.index(w.FAILED)])
         for name in self.plan.outputs:
             for worker in self.workers:
                 rows = worker.take(name)
                 if rows is not None:
-                    results.setdefault(name, []).append((rows[:-2], time_of(worker, rows[-2]), rows[-1]))
+                    results.setdefault(name, []).append((rows[:-2], worker.time_of(rows[-2]), rows[-1]))
 
     def walk_together(self) -> list[int]:
         """Walk until all are finished or one has failed, meeting where the plan says so."""

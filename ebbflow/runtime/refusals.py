@@ -14,15 +14,23 @@ from ebbflow.trace.segment import DIFF_AT_MOST
 STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
 
 
-def refusal(worker, time_of) -> EbbflowError:
+def told(times: np.ndarray) -> str:
+    """The end of a sentence: when."""
+    rows = np.unique(times, axis=0).tolist()
+    if not rows:
+        return ""
+    first, last = (row[0] if len(row) == 1 else tuple(row) for row in (rows[0], rows[-1]))
+    return f" at time {first}" if len(rows) == 1 else f" at times from {first} to {last}"
+
+
+def refusal(worker) -> EbbflowError:
     """What to raise for the error that the worker's walk wrote down."""
     H, W, graph = worker.H, worker.W, worker.plan.graph
     code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
     cell = worker.plan.cells[number]
     place, name = graph.places[cell.node], graph.called(cell.node)
     try:
-        row = time_of(worker, np.array([rank]))[0].tolist()
-        when = f" at time {row[0] if len(row) == 1 else tuple(row)}"
+        when = told(worker.time_of(np.array([rank])))
     except IndexError:
         when = ""
     match code:

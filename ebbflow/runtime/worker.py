@@ -65,6 +65,7 @@ class Worker:
         self.saved: list[tuple[int, np.ndarray]] = []
         self.step = self.trimmed = 0
         self.forget_times = self.forget_at = forget_times
+        self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
@@ -364,7 +365,9 @@ class Worker:
         return out
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
-        """The coordinates of ranks, in the general clock."""
+        """The coordinates of ranks: among the slice's times, or in the general clock."""
+        if not self.plan.general:
+            return self.slice_times[ranks - 1][:, None]
         c = len(self.plan.graph.coordinates)
         return self.heap.vector(self.W + h.TIMES).reshape(-1, c)[ranks]
 

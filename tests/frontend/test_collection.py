@@ -235,7 +235,7 @@ def test_own_functions_say_their_schema(flow, edges):
 
 def test_inspect_passes_everything_on(flow, edges):
     found = edges.inspect(print)
-    assert found.schema == edges.schema and flow.graph.nodes[found._node].action.function.fn is print
+    assert found.schema == edges.schema and flow.graph.nodes[found._node].action.function.name == "print"
 
 
 def test_two_functions_are_never_one_node(edges):
