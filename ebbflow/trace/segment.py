@@ -128,32 +128,28 @@ def sort_rows(H, W, p, n, w):
 
 
 @inline
-def add_diffs(H, W, at, diff):
-    """Add to an entry's diff, unless it would no longer fit."""
-    d = diff_of(H[at]) + diff
-    if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-        fail(H, W, DIFF_OVERFLOW, 0, rank_of(H[at]), d)
-    else:
-        H[at] += diff
+def is_joined_by(H, g, e, w):
+    """Whether entry e can be added to entry g: the same values, rounds and time, and a sum of diffs that fits."""
+    return (
+        H[g] == H[e]
+        and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
+        and abs(diff_of(H[g + 1]) + diff_of(H[e + 1])) <= DIFF_AT_MOST
+        and same(H, g + VALUE, e + VALUE, w - VALUE)
+    )
 
 
 @kernel
 def fold_searching(H, W, p, m, n, w):
-    """Fold entries m..n into the m before them, which are distinct, by looking for each.  Returns how many there are."""
+    """Fold entries m..n into the m before them, by looking for each.  Returns how many there are."""
     for i in range(m, n):
         e = p + i * w
         j = 0
         while j < m:
-            g = p + j * w
-            if (
-                H[g] == H[e]
-                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
-                and same(H, g + VALUE, e + VALUE, w - VALUE)
-            ):
+            if is_joined_by(H, p + j * w, e, w):
                 break
             j += 1
         if j < m:
-            add_diffs(H, W, p + j * w + 1, diff_of(H[e + 1]))
+            H[p + j * w + 1] += diff_of(H[e + 1])
         else:
             g = p + m * w
             for k in range(w):
@@ -180,17 +176,12 @@ def fold_hashing(H, W, p, m, n, w):
         at = -1
         while H[slots + h]:
             j = H[slots + h] - 1
-            g = p + j * w
-            if (
-                H[g] == H[e]
-                and (H[g + 1] >> DIFF_BITS) == (H[e + 1] >> DIFF_BITS)
-                and same(H, g + VALUE, e + VALUE, w - VALUE)
-            ):
+            if is_joined_by(H, p + j * w, e, w):
                 at = j
                 break
             h = (h + 1) & (size - 1)
         if at >= 0:
-            add_diffs(H, W, p + at * w + 1, diff_of(H[e + 1]))
+            H[p + at * w + 1] += diff_of(H[e + 1])
         else:
             H[slots + h] = o + 1
             if o != i:
@@ -227,7 +218,8 @@ def compact(H, W, sg, w):
     """Make everything old: times advanced to the lower frontier, equal entries summed, zeros dropped.
 
     needs:  no reader will ask for a time that the lower frontier does not precede.
-    leaves: at most one entry per value, rounds and distinguishable time; memory in proportion.
+    leaves: one entry per value, rounds and distinguishable time, or more where one cannot hold the sum; memory in
+            proportion.
     """
     p = H[sg + PTR]
     m = H[sg + OLD]

@@ -1,0 +1,134 @@
+"""A fresh heap for one test, and what lies on it as plain Python values.
+
+A bench is a worker's heap with nothing on it but a header: rounds of some depth, and a clock of some coordinates.
+Tables are laid as a worker lays them.
+
+Rule: nothing here computes what a kernel computes; it only writes words down and reads them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ebbflow.operators import node as kinds
+from ebbflow.runtime.worker import Worker
+from ebbflow.trace import heap as h
+from ebbflow.trace import segment as s
+from ebbflow.trace import table as t
+from ebbflow.trace.clock import intern_time, mark_complete, respread
+
+SMALL = 1 << 24
+
+Entry = tuple[int, int, int, tuple[int, ...]]  # rounds, rank, diff, values
+
+
+class Bench:
+    def __init__(self, depth: int = 1, coordinates: int = 1, general: bool = False, reserve: int = SMALL):
+        self.heap = h.Heap(reserve)
+        self.H, self.W = self.heap.H, self.heap.W
+        self.depth, self.coordinates = depth, coordinates
+        self.bits = 62 // depth - 1
+        self.shift = [(depth - 1 - d) * (self.bits + 1) for d in range(depth)]
+        self[h.GUARD] = sum(1 << (shift + self.bits) for shift in self.shift)
+        self[h.BITS], self[h.COORDS], self[h.GENERAL] = self.bits, coordinates, int(general)
+        self[h.WORKERS] = 1
+        self[h.STEP] = self[h.FIRST] = 1
+        if general:
+            respread(self.H, self.W, 64)
+            self.frontiers()
+
+    def __getitem__(self, at: int) -> int:
+        """A word of the header."""
+        return int(self.H[self.W + at])
+
+    def __setitem__(self, at: int, word: int) -> None:
+        self.H[self.W + at] = word
+
+    def words(self, p: int, n: int) -> list[int]:
+        return self.H[p : p + n].tolist()
+
+    def vector(self, v: int) -> list[int]:
+        return self.heap.vector(v).tolist()
+
+    # ---- times
+
+    def rounds(self, *fields: int) -> int:
+        """A rounds word."""
+        return sum(field << shift for field, shift in zip(fields, self.shift, strict=True))
+
+    def fields(self, rounds: int) -> tuple[int, ...]:
+        return tuple((rounds >> shift) & ((1 << self.bits) - 1) for shift in self.shift)
+
+    def frontiers(self, lower: Iterable[Sequence[int]] = (), upper: Iterable[Sequence[int]] = ()) -> None:
+        """Where histories fold, and what is complete: everything, unless told."""
+        lower = [x for time in lower for x in time]
+        self.heap.load(self.W + h.LOWER, np.array(lower, np.int64))
+        h.reserve(self.H, self.W, self.W + h.LOWER, len(lower) + 2 * self.coordinates)
+        self.heap.load(self.W + h.UPPER, np.array([x for time in upper for x in time], np.int64))
+        mark_complete(self.H, self.W)
+
+    def rank(self, time: Sequence[int]) -> int:
+        p = int(self.H[self.W + h.ROW + h.PTR])
+        self.H[p : p + len(time)] = time
+        return int(intern_time(self.H, self.W, p))
+
+    def time(self, rank: int) -> tuple[int, ...]:
+        return tuple(self.heap.vector(self.W + h.TIMES).reshape(-1, self.coordinates)[rank].tolist())
+
+    def next_slice(self) -> None:
+        self[h.STEP] += 1
+
+    # ---- structures
+
+    def segment(self) -> int:
+        return self.heap.zeros(5)
+
+    def push(self, sg: int, w: int, rounds: int, rank: int, diff: int, values: Sequence[int]) -> None:
+        """An entry of this slice, as a visit adds it."""
+        s.touch(self.H, self.W, sg, w)
+        p = self.heap.keep(values)
+        s.push_entry(self.H, self.W, sg, w, rounds, rank, diff, p)
+        h.release(self.H, self.W, p, max(1, len(values)))
+
+    def entries(self, sg: int, w: int) -> list[Entry]:
+        return entries(self.H, sg, w)
+
+    def old(self, sg: int) -> int:
+        """How many of a segment's entries are from earlier slices."""
+        return int(self.H[sg + s.OLD])
+
+    def node(self, kind: int, keys: int = 0, widths: Sequence[int] = (), lanes: int = 0, folds: int = 0) -> int:
+        """A node; with keys, it has a table with a family of each width."""
+        nd = self.heap.zeros(kinds.NODE)
+        self.H[nd + kinds.KIND], self.H[nd + kinds.LANES] = kind, lanes
+        self.H[nd + kinds.LEAST], self.H[nd + kinds.MOST_ROUNDS] = h.LAST, -1
+        if keys:
+            Worker.lay_table(self, nd, keys, list(widths), folds=folds)  # type: ignore[arg-type]
+        return nd
+
+    def table(self, nd: int) -> int:
+        return int(self.H[nd + kinds.TB])
+
+    def record(self, tb: int, key: Sequence[int]) -> int:
+        """The record of a key, added if it is not there."""
+        p = self.heap.keep(key)
+        code = h.hash_lanes(self.H, p, len(key))
+        rc = t.find(self.H, tb, p, code) or t.add_key(self.H, self.W, tb, p, code)
+        h.release(self.H, self.W, p, max(1, len(key)))
+        return int(rc)
+
+
+def entries(H, sg: int, w: int) -> list[Entry]:
+    """A segment's entries."""
+    p, n = int(H[sg + h.PTR]), int(H[sg + h.LEN])
+    rows = H[p : p + n * w].reshape(n, w).tolist()
+    return [(row[0], row[1] >> s.DIFF_BITS, (row[1] & s.DIFF_MASK) - s.BIAS, tuple(row[2:])) for row in rows]
+
+
+def records(H, tb: int) -> list[int]:
+    """The addresses of a table's records."""
+    slots = int(H[tb + t.SLOTS_AT])
+    found = H[slots : slots + int(H[tb + t.MASK]) + 1] & t.ADDRESS
+    return found[found != 0].tolist()

@@ -1,0 +1,154 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.trace import heap as h
+from tests.trace.heaps import Bench
+
+SIZES = st.integers(1, 40) | st.integers(1, 3000)
+WORD = (1 << 64) - 1
+
+
+@pytest.mark.interpreted
+def test_a_block_has_the_size_of_the_least_class_that_holds_it():
+    sizes = [h.class_size(i) for i in range(60)]
+    assert sizes == sorted(sizes) and sizes[:6] == [4, 6, 8, 12, 16, 24]
+    for n in [*range(1, 300), *(x + d for x in sizes[6:50] for d in (-1, 0, 1))]:
+        i = h.size_class(n)
+        assert sizes[i] >= n and (i == 0 or sizes[i - 1] < n)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.booleans(), SIZES, st.integers(0, 10**6)), max_size=120))
+def test_blocks_that_are_held_never_overlap_and_keep_their_words(asked):
+    bench, held = Bench(), {}
+    H, W, start, live = bench.H, bench.W, bench[h.BUMP], bench[h.LIVE]
+    for number, (gives_back, n, pick) in enumerate(asked):
+        if gives_back and held:
+            p = sorted(held)[pick % len(held)]
+            size, mark = held.pop(p)
+            assert (H[p : p + size] == mark).all()
+            h.release(H, W, p, size)
+        else:
+            p = int(h.alloc(H, W, n))
+            assert start <= p and p + n <= bench[h.LIMIT]
+            assert all(p + n <= q or q + size <= p for q, (size, _) in held.items())
+            held[p] = (n, -number - 1)
+            H[p : p + n] = -number - 1
+    for p, (n, mark) in held.items():
+        assert (H[p : p + n] == mark).all()
+    assert bench[h.LIVE] - live == sum(h.class_size(h.size_class(n)) for n, _ in held.values())
+
+
+@pytest.mark.interpreted
+def test_a_block_goes_back_to_the_list_of_its_class_and_to_no_other():
+    bench = Bench()
+    p = h.alloc(bench.H, bench.W, 20)
+    h.release(bench.H, bench.W, p, 20)
+    assert p not in [h.alloc(bench.H, bench.W, n) for n in (1, 4, 6, 8, 12, 16, 25, 32, 100)]
+    assert h.alloc(bench.H, bench.W, 24) == p  # the class of 20 holds 24
+    assert h.alloc(bench.H, bench.W, 24) != p
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("pppprld"), st.integers(0, 400)), max_size=150))
+def test_vectors_keep_their_content_when_they_grow(asked):
+    bench = Bench()
+    H, W = bench.H, bench.W
+    vectors, model = [bench.heap.zeros(h.VECTOR) for _ in range(4)], [[] for _ in range(4)]
+    for number, (which, what, n) in enumerate(asked):
+        v = vectors[which]
+        if what == "p":
+            for i in range(n % 7):
+                h.push_word(H, W, v, number * 10 + i)
+                model[which].append(number * 10 + i)
+        elif what == "r":
+            p = h.reserve(H, W, v, n)
+            assert H[v + h.CAP] >= n and p == H[v + h.PTR]
+        elif what == "l":
+            model[which] = list(range(n))
+            bench.heap.load(v, model[which])
+        else:
+            h.drop_vector(H, W, v)
+            model[which] = []
+        assert [bench.vector(v) for v in vectors] == model
+
+
+@pytest.mark.interpreted
+def test_words_that_are_kept_stay():
+    bench = Bench()
+    zeros, kept, none = bench.heap.zeros(100), bench.heap.keep([3, -1, 4]), bench.heap.keep([])
+    for n in range(1, 50):
+        p = h.alloc(bench.H, bench.W, n)
+        bench.H[p : p + n] = 7
+    assert bench.words(zeros, 100) == [0] * 100 and bench.words(kept, 3) == [3, -1, 4] and none
+
+
+def test_a_heap_that_is_used_up_says_so_and_what_was_held_is_there():
+    bench = Bench(reserve=1 << 20)
+    p = bench.heap.keep(range(1000))
+    with pytest.raises(MemoryError):
+        h.alloc(bench.H, bench.W, 1 << 18)
+    assert bench.words(p, 1000) == list(range(1000))
+    assert h.alloc(bench.H, bench.W, 100)
+
+
+@pytest.mark.interpreted
+def test_the_first_thing_that_goes_wrong_is_remembered():
+    bench = Bench()
+    h.fail(bench.H, bench.W, h.OVERFLOW, 3, 4, 5)
+    h.fail(bench.H, bench.W, h.BACKWARDS, 6, 7, 8)
+    assert [bench[h.ERROR + i] for i in range(4)] == [h.OVERFLOW, 3, 4, 5]
+
+
+def hashed(words):
+    """The same in Python's integers: what every machine must give."""
+    x = 0
+    for word in words:
+        x = ((x ^ (word & WORD)) * -7046029254386353131) & WORD
+        x ^= (x >> 29) & 0x7FFFFFFFF
+    x = (x * -4658895280553007687) & WORD
+    return (x ^ (x >> 32)) & (WORD >> 1)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
+def test_a_hash_is_the_same_on_every_machine(words):
+    bench = Bench()
+    assert h.hash_lanes(bench.H, bench.heap.keep(words), len(words)) == hashed(words)
+
+
+def rounds_pairs():
+    """A depth, and two tuples of rounds of that depth, up to the largest that fit."""
+
+    def two(depth):
+        field = st.integers(0, 5) | st.integers(0, (1 << (62 // depth - 1)) - 1)
+        field |= st.sampled_from([(1 << (62 // depth - 1)) - 1, 1 << (62 // depth - 2)])
+        one = st.tuples(*[field] * depth)
+        return st.tuples(st.just(depth), one, one)
+
+    return st.integers(1, 4).flatmap(two)
+
+
+@settings(max_examples=300)
+@given(rounds_pairs())
+def test_rounds_in_a_word_are_ordered_and_joined_like_tuples(pair):
+    depth, a, b = pair
+    bench = Bench(depth)
+    guard, x, y = bench[h.GUARD], bench.rounds(*a), bench.rounds(*b)
+    assert bool(h.rounds_precede(x, y, guard)) == all(i <= j for i, j in zip(a, b, strict=True))
+    assert bench.fields(int(h.join_rounds(x, y, guard, bench.bits))) == tuple(map(max, a, b))
+    assert (x < y) == (a < b)  # a scan by the word meets causes before effects
+    assert x & guard == 0 and x >= 0
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_rounds_are_compared_field_by_field(depth):
+    bench = Bench(depth)
+    most = (1 << bench.bits) - 1
+    low, high = bench.rounds(*[0] * depth), bench.rounds(*[most] * depth)
+    assert h.rounds_precede(low, high, bench[h.GUARD]) and not h.rounds_precede(high, low, bench[h.GUARD])
+    if depth > 1:
+        left, right = bench.rounds(most, *[0] * (depth - 1)), bench.rounds(*[0] * (depth - 1), most)
+        assert not h.rounds_precede(left, right, bench[h.GUARD])
+        assert not h.rounds_precede(right, left, bench[h.GUARD])
+        assert bench.fields(int(h.join_rounds(left, right, bench[h.GUARD], bench.bits)))[0] == most

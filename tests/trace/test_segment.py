@@ -1,0 +1,216 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.times import lattice
+from ebbflow.trace import heap as h
+from ebbflow.trace import segment as s
+from tests.trace.heaps import Bench
+
+DIFFS = st.integers(-2, 2) | st.integers(-s.DIFF_AT_MOST // 1000, s.DIFF_AT_MOST // 1000)
+
+
+def summed(entries):
+    """What entries say: per rounds, rank and values the sum of the diffs."""
+    total = Counter()
+    for rounds, rank, diff, values in entries:
+        total[rounds, rank, values] += diff
+    return {key: diff for key, diff in total.items() if diff}
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("rank", [0, 1, 77, (1 << 19) - 1])
+@pytest.mark.parametrize("diff", [0, 1, -1, s.DIFF_AT_MOST, -s.DIFF_AT_MOST])
+def test_rank_and_diff_share_a_word(rank, diff):
+    word = s.stamped(rank, diff)
+    assert (s.rank_of(word), s.diff_of(word)) == (rank, diff)
+    assert -(2**63) <= word < 2**63
+
+
+def rows_of(width):
+    words = st.integers(-2, 2) | st.sampled_from([-(2**63), 2**63 - 1])
+    return st.lists(st.tuples(*[words] * width), max_size=70)
+
+
+@settings(max_examples=150)
+@given(st.integers(2, 5).flatmap(lambda w: st.tuples(st.just(w), rows_of(w))))
+def test_rows_are_sorted_by_values_and_first_word_stably(case):
+    w, rows = case
+    bench = Bench()
+    marked = [[row[0], i, *row[2:]] for i, row in enumerate(rows)]  # word 1 tells where a row came from
+    p = bench.heap.keep([x for row in marked for x in row])
+    s.sort_rows(bench.H, bench.W, p, len(rows), w)
+    found = np.array(bench.words(p, w * len(rows))).reshape(-1, w).tolist()
+    assert found == sorted(marked, key=lambda row: (row[2:], row[0]))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("n", [0, 1, 16, 17, 50])
+def test_falling_rows_are_sorted(n):
+    bench = Bench()
+    p = bench.heap.keep([x for i in range(n) for x in (n - i, i, 0)])
+    s.sort_rows(bench.H, bench.W, p, n, 3)
+    assert bench.words(p, 3 * n) == [x for i in range(n) for x in (i + 1, n - 1 - i, 0)]
+
+
+SLICES = st.lists(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), DIFFS, st.integers(0, 6)), max_size=60), max_size=5
+)
+
+
+@settings(max_examples=80)
+@given(SLICES, st.integers(0, 2))
+def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lanes):
+    bench, w = Bench(), 2 + lanes
+    sg, before, live = bench.segment(), [], bench[h.LIVE]
+    for updates in slices:
+        for rounds, rank, diff, value in updates:
+            bench.push(sg, w, rounds, rank, diff, (value, -value)[:lanes])
+        raw = bench.entries(sg, w)
+        old = bench.old(sg)
+        assert [e[2:] for e in raw[old:]] == [(diff, (value, -value)[:lanes]) for _, _, diff, value in updates]
+        assert summed(raw[:old]) == summed(before)  # this slice only added behind
+        bench.next_slice()
+        s.touch(bench.H, bench.W, sg, w)
+        before = bench.entries(sg, w)
+        assert bench.old(sg) == len(before)
+        wanted = summed([(rounds, 0, diff, values) for rounds, _, diff, values in raw])
+        assert summed(before) == wanted and len(before) == len(wanted)  # ranks forgotten, equal ones summed, no zeros
+        capacity = int(bench.H[sg + h.CAP])
+        assert capacity <= max(64, 8 * w * len(before)) and (before or not capacity)
+    assert bench[h.ERROR] == 0
+    assert bench[h.LIVE] - live <= int(bench.H[sg + h.CAP]) * 2 + 4096  # scratch, and the segment
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), DIFFS, st.integers(0, 5)), max_size=150))
+def test_the_two_ways_to_fold_agree(updates):
+    found = []
+    for fold in (s.fold_searching, s.fold_hashing):
+        bench = Bench()
+        p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
+        n = int(fold(bench.H, bench.W, p, 0, len(updates), 3))
+        found.append([tuple(bench.words(p + 3 * i, 3)) for i in range(n)])
+    assert found[0] == found[1]
+    entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in found[0]]
+    assert summed(entries) == summed([(r, t, d, v) for r, t, d, v in updates])
+    assert len({(r, t, v) for r, t, _, v in entries}) == len(entries)
+
+
+@pytest.mark.interpreted
+def test_a_segment_that_empties_gives_its_memory_back():
+    bench = Bench()
+    sg, live = bench.segment(), bench[h.LIVE]
+    for sign in (1, -1):
+        for value in range(30):
+            bench.push(sg, 3, 0, 1, sign, (value,))
+        bench.next_slice()
+    grown = int(bench.H[sg + h.CAP])
+    s.touch(bench.H, bench.W, sg, 3)
+    assert bench.entries(sg, 3) == [] and bench.H[sg + h.CAP] == 0 and grown
+    bench.push(sg, 3, 0, 1, 5, (1,))
+    assert bench.entries(sg, 3) == [(0, 1, 5, (1,))]
+    assert bench[h.LIVE] - live < grown + 4096
+
+
+def test_a_segment_that_shrinks_moves_to_a_smaller_block():
+    bench = Bench()
+    sg = bench.segment()
+    for sign in (1, -1):
+        for value in range(1000):
+            if sign > 0 or value % 100:
+                bench.push(sg, 3, 0, 1, sign, (value,))
+        bench.next_slice()
+    s.touch(bench.H, bench.W, sg, 3)
+    assert sorted(bench.entries(sg, 3)) == [(0, 0, 1, (value,)) for value in range(0, 1000, 100)]
+    assert bench.H[sg + h.CAP] <= 64
+
+
+TIMES = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), TIMES, st.integers(-2, 2), st.integers(0, 2)), max_size=40),
+    st.lists(TIMES, max_size=3),
+    st.booleans(),
+)
+def test_in_the_general_clock_times_are_advanced_to_the_lower_frontier(updates, lower, at_once):
+    bench = Bench(coordinates=2, general=True)
+    sg = bench.segment()
+    for rounds, time, diff, value in updates:
+        bench.push(sg, 3, rounds, bench.rank(time), diff, (value,))
+        if not at_once:
+            bench.next_slice()
+    bench.frontiers(lower)
+    bench.next_slice()
+    s.touch(bench.H, bench.W, sg, 3)
+    wanted = Counter()
+    for rounds, time, diff, value in updates:
+        wanted[rounds, tuple(lattice.advance(time, np.array(lower, np.int64)).tolist()), (value,)] += diff
+    found = [(rounds, bench.time(rank), diff, values) for rounds, rank, diff, values in bench.entries(sg, 3)]
+    assert summed(found) == {key: diff for key, diff in wanted.items() if diff}
+    assert len(found) == len(summed(found))
+
+
+def test_entries_stay_apart_in_the_general_clock_while_readers_can_tell_their_times():
+    bench = Bench(coordinates=2, general=True)
+    sg = bench.segment()
+    for time in [(0, 1), (1, 0)]:
+        bench.push(sg, 3, 0, bench.rank(time), 1, (7,))
+    bench.next_slice()
+    bench.frontiers(lower=[(0, 1), (1, 0)])
+    s.touch(bench.H, bench.W, sg, 3)
+    assert {bench.time(rank) for _, rank, _, _ in bench.entries(sg, 3)} == {(0, 1), (1, 0)}
+    bench.next_slice()
+    bench.frontiers(lower=[(2, 2)])
+    s.touch(bench.H, bench.W, sg, 3)
+    assert [(bench.time(rank), diff) for _, rank, diff, _ in bench.entries(sg, 3)] == [((2, 2), 2)]
+
+
+@pytest.mark.interpreted
+def test_a_diff_that_does_not_fit_is_refused_when_it_comes():
+    bench = Bench()
+    sg = bench.segment()
+    bench.push(sg, 3, 0, 1, s.DIFF_AT_MOST, (1,))
+    assert bench[h.ERROR] == 0
+    bench.push(sg, 3, 0, 4, -s.DIFF_AT_MOST - 1, (1,))
+    assert bench[h.ERROR] == h.DIFF_OVERFLOW
+    assert (bench[h.ERROR_RANK], bench[h.ERROR_WORD]) == (4, -s.DIFF_AT_MOST - 1)
+    assert bench.entries(sg, 3)[0] == (0, 1, s.DIFF_AT_MOST, (1,))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("others", [0, 30], ids=["few entries", "many entries"])
+def test_sums_that_do_not_fit_one_entry_are_kept_in_several(sign, others):
+    bench = Bench()
+    sg = bench.segment()
+    for value in range(others):
+        bench.push(sg, 3, 0, 1, 1, (100 + value,))
+    for _ in range(5):
+        bench.push(sg, 3, 0, 1, sign * s.DIFF_AT_MOST, (1,))
+        bench.push(sg, 3, 0, 2, sign * 2, (1,))
+        bench.next_slice()
+        s.touch(bench.H, bench.W, sg, 3)
+    assert summed(bench.entries(sg, 3))[0, 0, (1,)] == sign * 5 * (s.DIFF_AT_MOST + 2)
+    assert len(bench.entries(sg, 3)) == others + 6
+    assert bench[h.ERROR] == 0
+
+
+@pytest.mark.interpreted
+def test_a_segment_is_saved_once_an_advance_as_the_advance_found_it():
+    bench = Bench()
+    sg = bench.segment()
+    bench.push(sg, 3, 0, 1, 1, (5,))
+    bench.next_slice()
+    bench[h.FIRST], bench[h.KEEPING] = bench[h.STEP], 1
+    bench.push(sg, 3, 0, 1, 2, (6,))
+    kept = bench.vector(bench.W + h.UNDO)
+    assert kept[:3] == [sg, 3, 1] and kept[3:] == [0, int(s.stamped(0, 1)), 5]
+    bench.next_slice()
+    bench.push(sg, 3, 0, 1, 3, (7,))
+    assert bench.vector(bench.W + h.UNDO) == kept
