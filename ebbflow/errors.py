@@ -184,3 +184,7 @@ class FunctionFailed(EbbflowError):
     """A user's own function raised, or returned what does not fit."""
 
     otherwise = "Correct the function; live.discard() drops the input on which it failed."
+
+
+class NotKept(EbbflowError):
+    """The past of an input that the session keeps no copy of."""

@@ -20,7 +20,6 @@ from ebbflow.operators.node import (
     KIND,
     LANES,
     LEAST,
-    NULLS,
     NUMBER,
     OUTPUT,
     PLACE_LANES,
@@ -65,8 +64,6 @@ FIRST_STAGE = 10
 # ---- a stage: kind, then --------------------------------------------------------------------------
 COPY, PROGRAM = 0, 1  # COPY: n, lane, lane...;  PROGRAM: the address of an expression program
 
-NULL = -9223372036854775808
-
 
 @inline
 def owner_of(H, W, nd, row):
@@ -109,9 +106,6 @@ def deliver(H, W, nd, row, rounds, rank, diff):
         return
     tb = H[nd + TB]
     nk = H[tb + KEYS]
-    for i in range(H[nd + NULLS]):
-        if H[row + i] == NULL:
-            return
     h = hash_lanes(H, row, nk)
     w = H[tb + WIDTH]
     if kind == REDUCE:

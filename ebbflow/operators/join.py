@@ -205,6 +205,9 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
 @inline
 def show_readers(H, W, nd, family, rc, nk, h, deltas, dn, dw, rounds):
     """Show new rows of a key to every join that reads this family of the node."""
+    for k in range(nk):  # a null key matches nothing
+        if H[rc + k] == NULL:
+            return
     p = H[nd + READERS + 2 * family]
     for i in range(H[nd + READERS + 2 * family + 1]):
         join_deltas(H, W, H[p + 2 * i], H[p + 2 * i + 1], rc, h, deltas, dn, dw, rounds, H[nd + POSITION])

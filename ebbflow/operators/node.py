@@ -22,7 +22,6 @@ HOLD = 20  # rows `rounds, rank, diff, lanes` whose time is not complete yet
 OWES = 24  # (record, rounds, rank) a reduce must look at once complete
 LEAST = 28  # of a buffering node: the least rounds among its rows
 PLACE_LANES = 29  # how many of the first lanes of a row decide its worker: address of `n, lane...`
-NULLS = 30  # how many leading key lanes must not be null
 SHORT = 31  # 1: one chain, no output trace needed to know what was said before
 KEPT = 32  # whether a reduce keeps its output family
 SPEC = 33  # address of the reducer's description

@@ -52,8 +52,6 @@ from ebbflow.trace.heap import (
 from ebbflow.trace.segment import VALUE, diff_of, push_entry, rank_of, sort_rows, touch
 from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
 
-NULL = -9223372036854775808
-
 
 @inline
 def next_rank(H, a, an, b, bn):
@@ -215,9 +213,6 @@ def speak(H, W, nd, tb, rc, rounds, so, w1):
             for k in range(nv):
                 H[e + nk + k] = H[q + 2 + k]
     if H[nd + READERS + 3]:
-        for k in range(nk):
-            if H[rc + k] == NULL:
-                return
         if dn > 1:
             sort_rows(H, W, d, dn, dw)
         show_readers(H, W, nd, 1, rc, nk, hash_lanes(H, rc, nk), d, dn, dw, rounds)

@@ -14,12 +14,14 @@ import numpy as np
 
 from ebbflow import events
 from ebbflow.columns.pool import Pool
+from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import EbbflowError
+from ebbflow.errors import EbbflowError, PlanError
 from ebbflow.runtime.host import Antichain, Host, Rows
+from ebbflow.runtime.late import recall
 
 
 class Part:
@@ -35,6 +37,7 @@ class Part:
 class LocalRuntime:
     def __init__(self, graph: Graph, workers: int = 1, pool: Pool | None = None, rewriting: bool = True, **options):
         check(graph)
+        self.program, self.workers, self.options = graph, workers, options
         self.pool = pool if pool is not None else Pool()
         if rewriting:
             graph, _ = rewrite(graph)
@@ -126,6 +129,35 @@ class LocalRuntime:
             part.frontier, part.buffered = upper, left
         for name, blocks in shown:
             self.done.setdefault(name, []).extend(blocks)
+
+    def add_output(self, name: str) -> Antichain:
+        """Show an output that the graph was given since; the frontier from which on its times can be told apart.
+
+        Its past, read from what is arranged, stands at the last time that is complete for all its inputs.
+        """
+        if self.coordinates != 1 or any(part.host.plan.general for part in self.parts):
+            raise PlanError(
+                f'The output "{name}" was declared after the session began; with several coordinates, or delays, '
+                "the past cannot be read back.",
+                hint="Declare it before flow.run().",
+            )
+        check(self.program)
+        node = next(i for i, one in enumerate(self.program.nodes) if isinstance(one, n.Output) and one.name == name)
+        past = recall([part.host for part in self.parts], self.program, name)
+        owners = {source: next(p for p in self.parts if p.host is host) for source, (host, _, _) in past.items()}
+        since = max((part.frontier[0][0] if part.frontier else 0 for part in owners.values()), default=1) - 1
+        graph, _ = rewrite(self.program.leading_to(node))
+        (stage,) = stages.cut(graph)
+        part = Part(stage, self.workers, self.pool, **self.options)
+        for source, (_, lanes, diffs) in past.items():
+            if len(diffs):
+                part.buffered[source] = [(lanes, np.full((len(diffs), 1), since), diffs)]
+            for lanes, times, diffs in owners[source].buffered.get(source, ()):
+                part.buffered.setdefault(source, []).append((lanes, np.maximum(times, since), diffs))
+        self.parts.append(part)
+        self.lanes[name], self.part_of[name] = len(part.host.plan.outputs[name].schema), part
+        self.advance_alone(part, {source: self.frontiers.get(source, owners[source].frontier) for source in past})
+        return ((since,),)
 
     def discard(self) -> None:
         """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""

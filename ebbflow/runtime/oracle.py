@@ -189,6 +189,9 @@ def python_value(expr: Expr, schema: Schema, values: Values) -> Callable[[Record
         case Literal(value):
             return lambda row: value
     parts, fn, options = [python_value(arg, schema, values) for arg in expr.args], OPERATIONS[expr.op].fn, expr.options
+    if expr.op in IN_TURN:
+        choose = IN_TURN[expr.op]
+        return lambda row: choose(*(partial(part, row) for part in parts))
     return lambda row: fn(*(part(row) for part in parts), *options)
 
 

@@ -108,7 +108,6 @@ class Worker:
         H[a + kinds.LEAST] = w.NOTHING
         H[a + kinds.MOST_ROUNDS] = -1
         if cell.kind == kinds.ARRANGE:
-            H[a + kinds.NULLS] = len(cell.key)
             self.lay_table(a, len(cell.key), [2 + len(cell.values)])
         elif cell.kind == kinds.SETTLE:
             self.lay_table(a, len(cell.key), [], 2)
