@@ -111,6 +111,15 @@ class Bench:
     def table(self, nd: int) -> int:
         return int(self.H[nd + kinds.TB])
 
+    def pending(self, nd: int) -> list[tuple[int, list[int]]]:
+        """Rounds and items of a node's buckets, in the order in which they lie."""
+        words = self.vector(nd + kinds.BUCKETS)
+        found = []
+        for b in range(0, len(words), kinds.BUCKET):
+            p, n = (words[b + kinds.B_ITEMS + k] for k in (h.PTR, h.LEN))
+            found.append((words[b + kinds.B_ROUNDS], self.words(p, n)))
+        return found
+
     def record(self, tb: int, key: Sequence[int]) -> int:
         """The record of a key, added if it is not there."""
         p = self.heap.keep(key)
