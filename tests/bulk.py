@@ -18,7 +18,15 @@ from collections import Counter
 
 from tests.meaning.cases import failure, make_case, shown, shrunk
 
-TURNS = ("local-1", "local-2", "local-1", "local-3", "local-1-sliced", "local-2-sliced")
+TURNS = (
+    "local-1",
+    "local-2",
+    "local-sealed",
+    "local-3",
+    "local-1-sliced",
+    "local-2-sliced",
+    "local-sealed-sliced",
+)
 
 
 def runtime_for(number: int, asked: str | None) -> str:

@@ -1,0 +1,64 @@
+"""Tables, streams and what lies in them, made and read by tests in plain Python."""
+
+from __future__ import annotations
+
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as t
+from ebbflow.trace.heap import Heap, hash_lanes
+from ebbflow.trace.segment import diff_of, rank_of, stamped
+
+Entry = tuple  # rounds, rank, diff, values...
+SMALL = 1 << 24
+
+
+def make_heap() -> Heap:
+    return Heap(SMALL)
+
+
+def make_table(heap: Heap, keys: int, widths: list[int]) -> int:
+    """A table of keys of so many lanes, with a family of entries for each width."""
+    H = heap.H
+    tb = heap.zeros(t.TABLE)
+    H[tb + t.KEYS], H[tb + t.FAMILIES] = keys, len(widths)
+    H[tb + t.RECORD] = keys + t.SEGMENTS + t.SEGMENT * len(widths)
+    H[tb + t.MASK] = -1
+    for i, width in enumerate(widths):
+        H[tb + t.WIDTH + i] = width
+    t.resize(H, heap.W, tb, 16)
+    return tb
+
+
+def hash_of(heap: Heap, key: tuple) -> int:
+    return int(hash_lanes(heap.H, heap.keep(key), len(key)))
+
+
+def in_order(heap: Heap, keys) -> list[tuple]:
+    return sorted(keys, key=lambda key: (hash_of(heap, key), key))
+
+
+def make_stream(heap: Heap, content: dict[tuple, list[list[Entry]]]) -> tuple[int, int]:
+    """The stream of keys with the entries of each family: its first word and its end."""
+    words: list[int] = []
+    for key in in_order(heap, content):
+        words += key
+        for entries in content[key]:
+            words.append(len(entries))
+            for rounds, rank, diff, *values in entries:
+                words += [rounds, int(stamped(rank, diff)), *values]
+    p = heap.keep(words)
+    return p, p + len(words)
+
+
+def read_entries(heap: Heap, p: int, n: int, w: int) -> list[Entry]:
+    H = heap.H
+    found = []
+    for e in range(p, p + n * w, w):
+        word = int(H[e + 1])
+        values = [int(x) for x in H[e + 2 : e + w]]
+        found.append((int(H[e]), int(rank_of(word)), int(diff_of(word)), *values))
+    return found
+
+
+def read_segment(heap: Heap, sg: int, w: int) -> list[Entry]:
+    H = heap.H
+    return read_entries(heap, int(H[sg + h.PTR]), int(H[sg + h.LEN]), w)

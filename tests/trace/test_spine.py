@@ -1,0 +1,276 @@
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ebbflow.trace import batch as b
+from ebbflow.trace import heap as h
+from ebbflow.trace import spine as s
+from ebbflow.trace import table as t
+from ebbflow.trace.segment import OLD, touch
+from tests.trace.made import hash_of, make_heap, make_stream, make_table, read_segment
+
+pytestmark = pytest.mark.interpreted
+
+WIDTH = 3  # entries with one value
+keys = st.integers(0, 12).map(lambda k: (k,))
+entries = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(1, 3), st.sampled_from([-2, -1, 1, 1, 3]), st.integers(0, 2)),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda e: (e[0], e[1], e[3]),
+)
+MANY = 1 << 40
+
+
+def summed(found) -> Counter:
+    """What entries say, whatever their times."""
+    sums: Counter = Counter()
+    for rounds, _, diff, *values in found:
+        sums[rounds, *values] += diff
+    return Counter({what: diff for what, diff in sums.items() if diff})
+
+
+class Told:
+    """A table with a spine, and a dictionary that says what should be in them."""
+
+    def __init__(self):
+        self.heap = make_heap()
+        self.H, self.W = self.heap.H, self.heap.W
+        self.tb = make_table(self.heap, 1, [WIDTH])
+        self.H[self.W + h.EFFORT] = 0
+        self.model: dict[tuple, Counter] = {}
+        self.step = 0
+        self.next()
+
+    def next(self):
+        """The next slice, an advance of its own."""
+        self.step += 1
+        self.H[self.W + h.STEP] = self.H[self.W + h.FIRST] = self.step
+
+    def record(self, key):
+        return t.find(self.H, self.tb, self.heap.keep(key), hash_of(self.heap, key))
+
+    def seal(self, content):
+        stream = make_stream(self.heap, {key: [part] for key, part in content.items()})
+        s.add_batch(self.H, self.W, self.tb, b.seal(self.H, self.W, self.tb, *stream))
+
+    def add(self, content):
+        for key, part in content.items():
+            self.model.setdefault(key, Counter()).update(dict.fromkeys(summed(part), 0))
+            self.model[key] = summed(
+                [(*k[:1], 0, d, *k[1:]) for c in (self.model[key], summed(part)) for k, d in c.items()]
+            )
+
+    def load(self, key):
+        rc = s.load_key(self.H, self.W, self.tb, self.heap.keep(key), hash_of(self.heap, key))
+        if rc:
+            touch(self.H, self.W, t.segment_of(self.H, self.tb, rc, 0), WIDTH)
+        return rc
+
+    def evict(self, key):
+        rc = self.record(key)
+        sg = t.segment_of(self.H, self.tb, rc, 0)
+        part = read_segment(self.heap, sg, WIDTH)
+        t.forget_key(self.H, self.tb, rc, hash_of(self.heap, key))
+        self.seal({key: part})
+
+    def read(self, key):
+        """What is there of a key, by record or by spine."""
+        rc = self.record(key)
+        if rc:
+            return read_segment(self.heap, t.segment_of(self.H, self.tb, rc, 0), WIDTH)
+        if not self.H[self.tb + t.SPINE]:
+            return []
+        sg = s.read_sealed(self.H, self.W, self.tb, 0, self.heap.keep(key), hash_of(self.heap, key))
+        return read_segment(self.heap, sg, WIDTH) if sg else []
+
+    def batches(self):
+        spine = int(self.H[self.tb + t.SPINE])
+        return self.heap.vector(spine + s.PLACES).tolist() if spine else []
+
+    def merges(self):
+        spine = int(self.H[self.tb + t.SPINE])
+        return self.heap.vector(spine + s.MERGES).tolist() if spine else []
+
+
+class SpineAgainstDictionary(RuleBasedStateMachine):
+    @initialize()
+    def begin(self):
+        self.told = Told()
+
+    @rule(content=st.dictionaries(keys, entries, min_size=1, max_size=6))
+    def seal(self, content):
+        self.told.next()
+        content = {key: part for key, part in content.items() if not self.told.record(key)}
+        if content:
+            self.told.seal(content)
+            self.told.add(content)
+        self.told.next()
+
+    @rule(content=st.dictionaries(keys, entries, min_size=1, max_size=6))
+    def seal_and_undo(self, content):
+        self.told.next()
+        content = {key: part for key, part in content.items() if not self.told.record(key)}
+        if content:
+            self.told.seal(content)
+        s.cut_spine(self.told.H, self.told.W, self.told.tb)
+        self.told.next()
+
+    @rule(key=keys)
+    def load(self, key):
+        self.told.next()
+        if not self.told.record(key) and self.told.H[self.told.tb + t.SPINE]:
+            self.told.load(key)
+
+    @rule(key=keys)
+    def evict(self, key):
+        self.told.next()
+        if self.told.record(key):
+            self.told.evict(key)
+        self.told.next()
+
+    @rule(fuel=st.integers(1, 20))
+    def tend(self, fuel):
+        self.told.next()
+        s.tend(self.told.H, self.told.W, self.told.tb, fuel)
+
+    @precondition(lambda self: self.told.merges())
+    @rule()
+    def finish(self):
+        s.tend(self.told.H, self.told.W, self.told.tb, MANY)
+
+    @invariant()
+    def every_key_is_as_it_should_be(self):
+        if not hasattr(self, "told"):
+            return
+        for key in range(13):
+            assert summed(self.told.read((key,))) == self.told.model.get((key,), Counter()), key
+
+
+TestSpineAgainstDictionary = SpineAgainstDictionary.TestCase
+TestSpineAgainstDictionary.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+def ones(keys_, value=0):
+    return {(k,): [(0, 1, 1, value)] for k in keys_}
+
+
+def test_a_miss_makes_no_record():
+    told = Told()
+    told.seal(ones(range(10)))
+    assert s.load_key(told.H, told.W, told.tb, told.heap.keep((99,)), hash_of(told.heap, (99,))) == 0
+    assert told.H[told.tb + t.COUNT] == 0
+
+
+def test_a_key_sealed_in_this_slice_is_loaded_as_new_and_can_be_undone():
+    told = Told()
+    told.seal({(1,): [(0, 2, 1, 5), (0, 3, -1, 5)]})
+    rc = told.load((1,))
+    sg = t.segment_of(told.H, told.tb, rc, 0)
+    assert told.H[sg + OLD] == 0
+    assert read_segment(told.heap, sg, WIDTH) == [(0, 2, 1, 5), (0, 3, -1, 5)]
+
+
+def test_a_key_sealed_before_is_loaded_as_old_and_folded():
+    told = Told()
+    told.seal({(1,): [(0, 2, 1, 5), (0, 3, 2, 5)]})
+    told.next()
+    sg = t.segment_of(told.H, told.tb, told.load((1,)), 0)
+    assert told.H[sg + OLD] == 1
+    assert read_segment(told.heap, sg, WIDTH) == [(0, 0, 3, 5)]
+
+
+def test_a_key_of_several_batches_is_read_as_one():
+    told = Told()
+    told.seal(ones([1, 2], 5))
+    told.next()
+    told.seal({(1,): [(0, 1, -1, 5), (0, 1, 1, 6)]})
+    told.next()
+    assert told.read((1,)) == [(0, 0, 1, 6)]
+    assert told.read((2,)) == [(0, 0, 1, 5)]
+
+
+def test_a_key_that_left_during_a_merge_is_not_brought_back_by_it():
+    told = Told()
+    for start in (0, 40):
+        told.seal(ones(range(start, start + 40)))
+        told.next()
+    s.tend(told.H, told.W, told.tb, 5)
+    assert told.merges()
+    told.load((3,))
+    while told.merges():
+        s.tend(told.H, told.W, told.tb, 7)
+    (place,) = told.batches()
+    assert told.H[place + s.GONE_COUNT] == 1
+    t.forget_key(told.H, told.tb, told.record((3,)), hash_of(told.heap, (3,)))  # the spine has nothing of it
+    assert told.read((3,)) == []
+    assert told.read((4,)) == [(0, 0, 1, 0)]
+
+
+def test_a_merge_drops_what_cancels_and_what_has_left():
+    told = Told()
+    told.seal(ones(range(32)))
+    told.next()
+    told.seal({(k,): [(0, 1, -1, 0)] for k in range(16)} | ones(range(50, 66)))
+    told.next()
+    told.load((20,))
+    s.tend(told.H, told.W, told.tb, MANY)
+    (place,) = told.batches()
+    kept = int(told.H[int(told.H[place + s.BATCH]) + b.KEY_COUNT])
+    assert kept == 32 - 16 - 1 + 16
+
+
+def test_there_are_few_batches_and_no_addition_pays_for_a_large_merge():
+    told = Told()
+    most = 0
+    for i in range(200):
+        told.seal(ones(range(8 * i, 8 * i + 8)))
+        told.next()
+        most = max(most, len(told.batches()))
+    assert most <= 2 * 11 + 2  # two a level
+    assert all(told.read((k,)) for k in range(0, 1600, 37))
+
+
+def test_fuel_bounds_what_a_merge_does_at_once():
+    told = Told()
+    for start in (0, 400):
+        told.seal(ones(range(start, start + 400)))
+        told.next()
+    s.tend(told.H, told.W, told.tb, 100)
+    (merge,) = told.merges()
+    assert told.H[merge + s.ONE_AT] + told.H[merge + s.TWO_AT] <= 50  # a key and its entry cost two
+    for _ in range(100):
+        s.tend(told.H, told.W, told.tb, 100)
+    assert not told.merges()
+
+
+def test_a_batch_that_most_keys_left_shrinks_when_effort_is_spent():
+    told = Told()
+    told.seal(ones(range(100)))
+    told.next()
+    before = int(told.H[told.W + h.SEALED])
+    for k in range(60):
+        told.load((k,))
+    s.tend(told.H, told.W, told.tb, MANY)
+    s.tend(told.H, told.W, told.tb, MANY)
+    assert told.H[told.W + h.SEALED] < before
+    for k in range(60, 100):
+        told.load((k,))
+    s.tend(told.H, told.W, told.tb, MANY)
+    assert told.H[told.tb + t.SPINE] == 0 and told.H[told.W + h.SEALED] == 0
+
+
+def test_what_is_sealed_and_dropped_leaves_no_word_behind():
+    told = Told()
+    live = int(told.H[told.W + h.LIVE])
+    told.next()
+    stream = make_stream(told.heap, {key: [part] for key, part in ones(range(50)).items()})
+    kept = int(told.H[told.W + h.LIVE])
+    s.add_batch(told.H, told.W, told.tb, b.seal(told.H, told.W, told.tb, *stream))
+    draft = int(told.H[told.W + h.DRAFT + h.CAP])
+    s.cut_spine(told.H, told.W, told.tb)
+    assert told.H[told.W + h.LIVE] == kept + draft
+    assert live < kept
