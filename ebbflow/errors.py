@@ -153,7 +153,9 @@ class DuplicateName(EbbflowError):
 
 
 class NoValueYet(EbbflowError, TypeError):
-    """A column or collection asked for a value while the plan is made: by if, and, for, int(), len(), an f-string ..."""
+    """A column or collection asked for a value while the plan is made: by if, and, for, int(), len(), an
+    f-string ...
+    """
 
 
 class NotAnExpression(EbbflowError):

@@ -1,7 +1,8 @@
 """Memory as kernels see it: the machine's words, with no array around them.
 
-Every kernel takes `H`, and `H[p]` is the word at machine address 8 * (p + 1).  Compiled, that is one load or store: no bounds,
-no base to fetch, nothing to count.  Interpreted, and from Python, the same words are reached through numpy.
+Every kernel takes `H`, and `H[p]` is the word at machine address 8 * (p + 1).  Compiled, that is one load or store:
+no bounds, no base to fetch, nothing to count.  Interpreted, and from Python, the same words are reached through
+numpy.
 
 Rule: this is the one place that reads or writes memory without a check; whoever holds an address owns what is there.
 """

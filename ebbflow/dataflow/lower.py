@@ -1,15 +1,17 @@
 """Lowering: a graph of nodes becomes cells and pipes, the plan that the walk runs.
 
-Only nodes with state, a buffer or a user's function become cells.  Everything linear between two cells is one pipe: stages
-that compute or drop rows, a sign, and what happens to the rounds.  An arrangement of what entered a loop is the
-arrangement outside; an arrangement of a reduction by its own key is the reduction's output.
+Only nodes with state, a buffer or a user's function become cells.  Everything linear between two cells is one pipe:
+stages that compute or drop rows, a sign, and what happens to the rounds.  An arrangement of what entered a loop is
+the arrangement outside; an arrangement of a reduction by its own key is the reduction's output.
 
 Rule: the sum of the pipes into a cell is the collection its node reads, at every time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ebbflow.columns.expression import Call, Column, Expr
 from ebbflow.columns.schema import Schema
@@ -39,7 +41,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Pipe:
-    """What one cell sends to another.  depth: fields of the rounds that stay; rise: depth of the loop gone round, or 0."""
+    """What one cell sends to another.  depth: fields of the rounds that stay; rise: depth of the loop gone round, or
+    0.
+    """
 
     source: Cell
     stages: tuple[Stage, ...] = ()
@@ -62,7 +66,9 @@ class Pipe:
         return Pipe(self.source, (*stages, stage), self.sign, self.keeps, self.rises, self.limit)
 
     def origin(self, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The columns of the source that arrive unchanged as these columns of rows called `names`; None if one does not."""
+        """The columns of the source that arrive unchanged as these columns of rows called `names`; None if one does
+        not.
+        """
         places = [names.index(name) for name in columns]
         for stage in reversed(self.stages):
             exprs = [stage.columns[i] for i in places]
@@ -159,13 +165,13 @@ class Plan:
     general: bool
 
 
-def lower(graph: Graph, needs_outside) -> Plan:
+def lower(graph: Graph, needs_outside: Callable[[Stage], bool]) -> Plan:
     """needs_outside(stage): whether a stage cannot be computed inside the walk."""
     return _Lowering(graph, needs_outside).plan()
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, needs_outside):
+    def __init__(self, graph: Graph, needs_outside: Callable[[Stage], bool]):
         self.graph, self.needs_outside = graph, needs_outside
         self.cells: list[Cell] = []
         self.of: dict[int, list[Cell]] = {}  # the cells of a node, in the order of the walk
@@ -180,7 +186,7 @@ class _Lowering:
             if i in self.wanted
         )
 
-    def cell(self, kind: int, node: int, schema: Schema, **fields) -> Cell:
+    def cell(self, kind: int, node: int, schema: Schema, **fields: Any) -> Cell:
         made = Cell(len(self.cells), kind, node, schema, len(self.graph.scopes[node]), **fields)
         self.cells.append(made)
         self.of.setdefault(node, []).append(made)
@@ -208,12 +214,13 @@ class _Lowering:
         depth = max((len(scope) for i, scope in enumerate(graph.scopes) if i in self.wanted), default=0)
         return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general)
 
-    def emit(self, block: Block, program: list, depth: int) -> None:
+    def emit(self, block: Block, program: list[Cell | Begin | End], depth: int) -> None:
         for part in block.parts:
             if isinstance(part, Block):
                 inside: list[Cell | Begin | End] = []
                 self.emit(part, inside, depth + 1)
                 if inside:
+                    assert part.loop is not None, "only the whole graph is no loop"
                     program += [Begin(part.loop, depth + 1), *inside, End()]
             else:
                 program += [c for c in self.of.get(part, ()) if c.kind not in (kinds.INPUT, kinds.JOIN, kinds.OUTPUT)]
@@ -245,9 +252,9 @@ class _Lowering:
                     self.emitters[i] = self.cell(kinds.PASS, i, schema)
             case n.Linear(_, n.Apply() | n.Inspect()):
                 self.outside(i, schema, node.action)
-            case n.Linear(source, n.Delay()):
+            case n.Linear(_, n.Delay()):
                 self.emitters[i] = self.cell(kinds.DELAY, i, schema, action=node.action)
-            case n.Linear(source, n.Map() | n.Filter()):
+            case n.Linear(_, n.Map() | n.Filter()):
                 stage = self.stage(i, node)
                 if self.needs_outside(stage):
                     self.outside(i, schema, stage)
@@ -412,7 +419,7 @@ class _Lowering:
             if cell.kind != kinds.ARRANGE:
                 continue
             for pipe in cell.pipes:
-                origin = pipe.origin(cell.place, cell.key + cell.values)
+                origin = pipe.origin(cell.key, cell.key + cell.values)
                 reduction = pipe.source
                 if reduction.kind == kinds.REDUCE and reduction.place == reduction.key and not reduction.readers:
                     if origin and set(origin) < set(reduction.key):

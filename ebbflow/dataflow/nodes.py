@@ -126,7 +126,9 @@ class Top:
 
 @dataclass(frozen=True)
 class Own:
-    """A user's reduction.  how: "rows" fn([(row, count), ...]) -> rows;  "batches" fn(columns, offsets) -> (columns, offsets)."""
+    """A user's reduction.  how: "rows" fn([(row, count), ...]) -> rows;  "batches" fn(columns, offsets) -> (columns,
+    offsets).
+    """
 
     function: Function
     how: str

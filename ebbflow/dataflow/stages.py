@@ -1,8 +1,8 @@
 """Stages: parts of a program that can be complete at different times.
 
-An output waits for the inputs it depends on and for no others.  Where outputs depend on different inputs, the program is
-cut: a stage holds the nodes that are needed by the same outputs as far as inputs go, and what a later stage reads of an
-earlier one is an output there and an input here.
+An output waits for the inputs it depends on and for no others.  Where outputs depend on different inputs, the program
+is cut: a stage holds the nodes that are needed by the same outputs as far as inputs go, and what a later stage reads
+of an earlier one is an output there and an input here.
 
 Rule: a stage's inputs are those of the earlier stages it reads, or more; a loop is never cut.
 """
@@ -63,6 +63,9 @@ def classes(graph: Graph) -> dict[int, frozenset[str]]:
     return wait
 
 
+Classes = dict[int, frozenset[str]]
+
+
 class _Building:
     def __init__(self, graph: Graph, names: frozenset[str]):
         self.whole = graph
@@ -70,7 +73,7 @@ class _Building:
         self.stage.graph.loops = list(graph.loops)
         self.moved: dict[int, int] = {}
 
-    def take(self, number: int, belongs: dict, stages: dict) -> None:
+    def take(self, number: int, belongs: Classes, stages: Stages) -> None:
         """A node of this stage."""
         node = self.whole.nodes[number]
         sources = {i: self.bring(i, belongs, stages) for i in n.sources_of(node)}
@@ -83,7 +86,7 @@ class _Building:
             graph.names[made] = self.whole.names[number]
         return made
 
-    def bring(self, number: int, belongs: dict, stages: dict) -> int:
+    def bring(self, number: int, belongs: Classes, stages: Stages) -> int:
         """A node that this stage reads: its own, or brought over from an earlier stage."""
         if number in self.moved:
             return self.moved[number]
@@ -99,3 +102,6 @@ class _Building:
             earlier.stage.graph.add(n.Output(name, earlier.moved[number]))
         self.stage.imports.add(name)
         return self.add(number, n.Input(name, self.whole.schemas[number]))
+
+
+Stages = dict[frozenset[str], _Building]

@@ -1,7 +1,7 @@
 """Arrange: keep rows by key, and show what is new to the joins that read them.
 
-Rows wait in the bucket of their rounds until the walk comes there; then each key's rows are consolidated, stored and shown.
-A settling node does the same without storing anything: it sends on what did not cancel.
+Rows wait in the bucket of their rounds until the walk comes there; then each key's rows are consolidated, stored and
+shown.  A settling node does the same without storing anything: it sends on what did not cancel.
 
 Rule: a key's rows of one round are shown once, together, consolidated.
 """

@@ -1,7 +1,7 @@
 """Bulk: many rows at once, put in the order of their keys' hashes.
 
-A bulk never becomes records.  Its rows are scattered once by the first bits of the hash, so that each part fits into the
-cache, and once more inside each part; what is left to sort are a few rows that share those bits.
+A bulk never becomes records.  Its rows are scattered once by the first bits of the hash, so that each part fits into
+the cache, and once more inside each part; what is left to sort are a few rows that share those bits.
 
 Rule: rows leave sorted by (hash, key, values, rank), equal ones summed, zeros dropped.
 """
@@ -86,7 +86,9 @@ def order_part(H, W, p, m, w, shift, o):
 
 @kernel
 def order_bulk(H, W, p, n, step):
-    """Order n waiting rows of `step` words at p.  Returns how many are left, `rank, diff, hash, lanes` each, in BULK."""
+    """Order n waiting rows of `step` words at p.  Returns how many are left, `rank, diff, hash, lanes`
+    each, in BULK.
+    """
     w = step - 1  # all but the link
     bits = 0
     while (PART << bits) < n and bits < 12:

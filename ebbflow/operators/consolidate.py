@@ -1,7 +1,8 @@
 """Consolidation: rows that mean the same become one row with the sum of their diffs.
 
-An output keeps the rows of the slice in a vector `lanes, rank, diff`, and finds a row again by a hash of its lanes and
-rank; a settling node does the same for the rows of one round of a loop, so that differences that cancel stop circulating.
+An output keeps the rows of the slice in a vector `lanes, rank, diff`, and finds a row again by a hash of its lanes
+and rank; a settling node does the same for the rows of one round of a loop, so that differences that cancel stop
+circulating.
 
 Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero is left out when the rows are taken.
 """

@@ -120,7 +120,9 @@ def deliver(H, W, nd, row, rounds, rank, diff):
 
 @kernel
 def post(H, W, nd, owner, row, rounds, rank, diff, n):
-    """Put a row into the mail for another worker: `lanes, node, rounds, rank, diff, lane...`, its time in full behind."""
+    """Put a row into the mail for another worker: `lanes, node, rounds, rank, diff, lane...`, its time in
+    full behind.
+    """
     v = W + MAIL + VECTOR * owner
     at = H[v + LEN]
     c = H[W + COORDS] if H[W + GENERAL] else 0

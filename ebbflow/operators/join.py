@@ -1,8 +1,8 @@
 """Join: pair up rows that share a key.
 
-Rule (the product rule): A and B have arrived, a and b arrive now; what is new is  a*B + (A + a)*b.  Each pair of updates
-meets once, when its later half is shown, at the join of its two times.  What has been shown of this slice is told by
-the rounds and by the order of the nodes; everything older has been.
+Rule (the product rule): A and B have arrived, a and b arrive now; what is new is  a*B + (A + a)*b.  Each pair of
+updates meets once, when its later half is shown, at the join of its two times.  What has been shown of this slice is
+told by the rounds and by the order of the nodes; everything older has been.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reduce: recompute a key at the times its answer may differ, and emit the correction.
 
-At fixed rounds the slice's own entries, ordered by time, are a chain: each distinct time is a moment, and one scan meets
-them all.  With several coordinates the history is replayed.  At each moment the answer is
-compared with what has been said so far.
+At fixed rounds the slice's own entries, ordered by time, are a chain: each distinct time is a moment, and one scan
+meets them all.  With several coordinates the history is replayed.  At each moment the answer is compared with what
+has been said so far.
 
 Rule: after a visit, what was said up to any complete time at these rounds equals the answer there.
 """
@@ -253,7 +253,9 @@ def ask_visit(H, W, nd, tb, rc, rounds):
 
 @kernel
 def hear(H, W, nd, tb, rounds):
-    """Take the user's answers, `rows, (copies, lanes)*` a group in the order they were asked, and emit the corrections."""
+    """Take the user's answers, `rows, (copies, lanes)*` a group in the order they were asked, and emit the
+    corrections.
+    """
     w1 = H[tb + WIDTH + 1]
     nv = w1 - VALUE
     step = nv + 1

@@ -1,7 +1,7 @@
 """Reducers: what a key's values at one moment answer.
 
-Each is an opcode with a description in the heap; none knows about times.  An answer is a list of rows `copies, lanes` in the
-WANT vector.
+Each is an opcode with a description in the heap; none knows about times.  An answer is a list of rows `copies, lanes`
+in the WANT vector.
 
 Rule: an answer is a function of the values and their counts alone, whatever their order.
 """
@@ -224,7 +224,9 @@ def answer_bag(H, W, nd, v, vn, step, rank):
 
 @inline
 def row_compare(H, W, spec, p, q):
-    """Two rows of lanes in the order described: `keys, (lane, descending, shape)*, lanes, shape*`, ties by every lane."""
+    """Two rows of lanes in the order described: `keys, (lane, descending, shape)*, lanes, shape*`, ties by
+    every lane.
+    """
     n = H[spec + 1]
     at = spec + 2
     for i in range(n):

@@ -1,11 +1,12 @@
 """Replay: a key's history in an order that meets causes before effects, where times are only partly ordered.
 
-Seeds are the times of what is new in this slice.  A moment is a join of seeds and stored times with at least one seed in it;
-at each complete moment the key is answered anew.  What has been met waits in buffers whose times are advanced to the
-meet of all that is still to come: two times stay apart only while a moment to come can tell them apart, so that a chain
-costs what a chain costs and a grid costs its moments.
+Seeds are the times of what is new in this slice.  A moment is a join of seeds and stored times with at least one seed
+in it; at each complete moment the key is answered anew.  What has been met waits in buffers whose times are advanced
+to the meet of all that is still to come: two times stay apart only while a moment to come can tell them apart, so
+that a chain costs what a chain costs and a grid costs its moments.
 
-Rule: no complete time at which the answer changes is left out; the first join beyond the frontier is owed, not forgotten.
+Rule: no complete time at which the answer changes is left out; the first join beyond the frontier is owed, not
+forgotten.
 """
 
 from __future__ import annotations
@@ -236,7 +237,9 @@ def meet_with(H, W, nd, rc, rounds, buffer, first, width, t, serial):
 
 @kernel
 def advance_buffer(H, W, buffer, first, width, meet):
-    """Advance buffered times to the meet of all that is to come; rows that have become the same are summed, zeros go."""
+    """Advance buffered times to the meet of all that is to come; rows that have become the same are
+    summed, zeros go.
+    """
     c = H[W + COORDS]
     n = H[buffer + LEN]
     p = H[buffer + PTR]

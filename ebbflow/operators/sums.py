@@ -1,7 +1,7 @@
 """Sums: reductions that need no rows, only what the rows add up to.
 
-A table that folds keeps, beside the input segment, a segment of accumulators: `rounds, 0, words`.  The slice's rows wait
-raw in the input segment; the next slice that touches the key adds them to the accumulator of their rounds.
+A table that folds keeps, beside the input segment, a segment of accumulators: `rounds, 0, words`.  The slice's rows
+wait raw in the input segment; the next slice that touches the key adds them to the accumulator of their rounds.
 
 Rule: an accumulator is an element of an Abelian group: adding and removing the same rows in any order leaves zero.
 """

@@ -1,7 +1,8 @@
 """A host: some workers in one process that together run one plan.
 
-Rows are handed to the workers slice by slice; between slices histories fold, within a slice every row keeps its own time.
-How rows are cut into slices cannot be seen in what comes out.  Workers run in threads and meet where the plan exchanges.
+Rows are handed to the workers slice by slice; between slices histories fold, within a slice every row keeps its own
+time.  How rows are cut into slices cannot be seen in what comes out.  Workers run in threads and meet where the plan
+exchanges.
 
 Rule: what a host gives back depends on the multiset of what it was fed, not on its order or its cuts.
 """

@@ -1,9 +1,10 @@
 """Late outputs: an output that was declared while the program runs.
 
-Its past is read from what is there: an arrangement holds its input whole, folded to one time.  From then on the output is a
-part of the program like the others.
+Its past is read from what is there: an arrangement holds its input whole, folded to one time.  From then on the
+output is a part of the program like the others.
 
-Rule: an output is shown from the first time at which all its inputs are known whole; what is kept nowhere is not guessed.
+Rule: an output is shown from the first time at which all its inputs are known whole; what is kept nowhere is not
+guessed.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def recall(hosts: list[Host], graph: Graph, output: str) -> dict[str, tuple[Host
             host, cell = next(((host, cell) for host, cell in held if cell is not None), (None, None))
             if host is None or cell is None:
                 raise NotKept(
-                    f'The output "{output}" reads the input "{source.name}", of which this session keeps no whole copy.',
+                    f'The output "{output}" reads the input "{source.name}", of which this session keeps '
+                    "no whole copy.",
                     hint="Declare the output before flow.run(), or begin a new session with it.",
                 )
             found[source.name] = (host, *contents(host, cell, source.schema.names))

@@ -1,7 +1,7 @@
 """The local runtime: a whole program in one process.
 
-Rows are buffered until the frontier has passed them.  A program whose outputs depend on different inputs runs in stages, each
-a host that is as far as its own inputs are.
+Rows are buffered until the frontier has passed them.  A program whose outputs depend on different inputs runs in
+stages, each a host that is as far as its own inputs are.
 
 Rule: an advance happens whole or not at all; after a refusal everything is as it was, the rows still buffered.
 """

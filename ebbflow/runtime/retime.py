@@ -1,7 +1,8 @@
 """Forgetting times: the table of interned times made small again.
 
-With several coordinates every distinct time that was ever met has a place in the clock's table.  Now and then, between two
-advances, all stored entries are folded to the frontier, and only the times that something still carries keep a place.
+With several coordinates every distinct time that was ever met has a place in the clock's table.  Now and then,
+between two advances, all stored entries are folded to the frontier, and only the times that something still carries
+keep a place.
 
 Rule: every stored rank means the same time before and after, or one that nobody can tell from it any more.
 """

@@ -1,8 +1,8 @@
 """The walk: one compiled driver that runs rounds until nothing is pending.
 
-The plan is a short program: visit a node, begin a loop, end it, meet the other workers, stop.  Integer order of the rounds
-words is the order of the walk.  Where a user's function, another worker or Python itself is needed, the walk writes down
-where it stands and comes back with a reason; it is then called again.
+The plan is a short program: visit a node, begin a loop, end it, meet the other workers, stop.  Integer order of the
+rounds words is the order of the walk.  Where a user's function, another worker or Python itself is needed, the walk
+writes down where it stands and comes back with a reason; it is then called again.
 
 Rule: a node is visited at some rounds only when nothing earlier is pending in its loop.
 """
@@ -297,7 +297,9 @@ def put_rows(H, W, nd, rows, words):
 
 @kernel
 def feed_rows(H, W, nd, rows, words):
-    """Rows [lanes, n] with `words` = ranks and diffs one after the other enter at an input, and go where its edges lead."""
+    """Rows [lanes, n] with `words` = ranks and diffs one after the other enter at an input, and go where its edges
+    lead.
+    """
     n = rows.shape[1]
     for i in range(n):
         e = emit(H, W, nd, 0, words[i], words[n + i])

@@ -1,7 +1,7 @@
 """A worker: one shard of every arrangement in a heap of its own, and the walk over them.
 
-The plan is written into the heap once, as words.  From then on a worker is fed rows, walks, and hands out what its outputs
-took in; where a user's function is needed it calls it.
+The plan is written into the heap once, as words.  From then on a worker is fed rows, walks, and hands out what its
+outputs took in; where a user's function is needed it calls it.
 
 Rule: a worker reasons about cells and rows; which times are complete, and what other workers do, it is told.
 """

@@ -1,8 +1,9 @@
 """Sealed batches: keys in the order of their hashes, each with its entries, in as few words as they need.
 
-A batch is a header of counts, ranges and relative addresses, then its lanes.  A lane that is constant is one number in the
-header; another is stored as what exceeds its least value, in 1, 2, 4, ... or 64 bits an item.  Static data so has no
-stored rounds, ranks or diffs.  A directory over the first bits of the hash leads to the few keys that may be meant.
+A batch is a header of counts, ranges and relative addresses, then its lanes.  A lane that is constant is one number
+in the header; another is stored as what exceeds its least value, in 1, 2, 4, ... or 64 bits an item.  Static data so
+has no stored rounds, ranks or diffs.  A directory over the first bits of the hash leads to the few keys that may be
+meant.
 
 Rule: a batch is never changed, and means the same wherever its words lie.
 """
@@ -117,7 +118,9 @@ def copy_key(H, b, i, to):
 
 @kernel
 def copy_entries(H, b, f, start, end, to, fresh):
-    """Entries of the family at f as those of a segment; their ranks mean something only in the slice that sealed them."""
+    """Entries of the family at f as those of a segment; their ranks mean something only in the slice that
+    sealed them.
+    """
     nv = H[f + LANES] - 3
     w = nv + VALUE
     for i in range(start, end):

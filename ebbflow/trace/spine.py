@@ -1,8 +1,9 @@
 """A spine: the sealed batches behind a table, merged little by little.
 
-What is loaded in bulk, and what nobody has asked for in a while, lies in sealed batches.  A key that is to change is moved from
-there into a record of its own at first touch, and marked as gone; one that is only read may stay.  Two batches of one
-level, that is of like size, are merged, with effort in proportion to what is added: first counted, then written.
+What is loaded in bulk, and what nobody has asked for in a while, lies in sealed batches.  A key that is to change is
+moved from there into a record of its own at first touch, and marked as gone; one that is only read may stay.  Two
+batches of one level, that is of like size, are merged, with effort in proportion to what is added: first counted,
+then written.
 
 Rule: a key with a record has nothing in the spine; what the batches say of any other key, added up, is its history.
 """
@@ -85,7 +86,8 @@ LATE = 9  # the keys that left since: a vector
 MERGE_WORDS = 13
 COUNTING, WRITING, DONE = 0, 1, 2
 
-EFFORT_A_ROW = 8  # a merge moves so much for each key and entry that is added: it ends before the next batch of its level
+# a merge moves so much for each key and entry that is added: it ends before the next batch of its level
+EFFORT_A_ROW = 8
 SUMS_FAMILY = 2  # entries that are no rows: they are never folded, and a key that has them is in one batch only
 
 
@@ -165,8 +167,8 @@ def append_sealed(H, W, sg, w, b, f, i, fresh):
 def load_key(H, W, tb, key, h):
     """Move all that the spine has of a key into a record.  Returns the record, 0 when there is nothing.
 
-    leaves: what earlier advances left as they would have left it; what this one sealed as if it had just been added, so that
-            undoing takes it back.
+    leaves: what earlier advances left as they would have left it; what this one sealed as if it had just been added,
+    so that undoing takes it back.
     """
     spine = H[tb + SPINE]
     count = H[spine + PLACES + LEN]
@@ -215,7 +217,9 @@ def record_of(H, W, tb, key, h):
 
 @kernel
 def read_sealed(H, W, tb, family, key, h):
-    """What the spine has of a key in one family, as a segment that is good until the next is asked for; 0 when nothing."""
+    """What the spine has of a key in one family, as a segment that is good until the next is asked for; 0 when
+    nothing.
+    """
     spine = H[tb + SPINE]
     sg = W + COLD
     w = H[tb + WIDTH + family]
@@ -408,7 +412,9 @@ def next_kept(H, b, bits, i):
 
 @kernel
 def fold_both(H, W, tb, f, a, i, b, j):
-    """What key i of a and key j of b (either may be none, -1) have in a family, added up, in COLD.  Returns the entries."""
+    """What key i of a and key j of b (either may be none, -1) have in a family, added up, in COLD.  Returns the
+    entries.
+    """
     sg = W + COLD
     w = H[tb + WIDTH + f]
     H[sg + LEN] = 0
@@ -615,7 +621,9 @@ def may_merge(H, W, place):
 
 @kernel
 def begin_merges(H, W, tb):
-    """Two batches of one level, both of this advance or both older, begin to merge; one that half of the keys left shrinks."""
+    """Two batches of one level, both of this advance or both older, begin to merge; one that half of the keys left
+    shrinks.
+    """
     spine = H[tb + SPINE]
     v = spine + PLACES
     i = 0

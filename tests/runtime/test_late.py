@@ -42,7 +42,7 @@ def test_a_late_output_says_from_then_on_what_an_early_one_says(workers, options
             live.insert("edges", new, time=3 * step)
             live.delete("edges", gone, time=3 * step + 1)
             live.advance_to(3 * step + 3)
-        there = [row for row in kept + new]
+        there = kept + new
         for row in gone:
             there.remove(row)
         if step == 5:
