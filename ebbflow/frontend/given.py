@@ -91,7 +91,9 @@ class Given:
         self._keyed = Keyed(len(node.schema), self.key) if self.key else None
         self._pool, self._text_id = pool, text_id
         self._types = node.schema.types
+        self._limits = tuple(RANGES.get(type_.name, -1) for type_ in self._types)  # -1: no whole number fits
         self._words = array("q")  # row after row: lanes, time, diff
+        self._latest: Time = ()  # the last of their times, where times have one coordinate
         self._blocks: list[Changes] = []
         self._waiting = Waiting()
 
@@ -102,18 +104,19 @@ class Given:
             moment = self._one_time(verb, time)
             if not self.key or diff == 1 or diff == -1:
                 if self._add_few(rows, moment, diff):
+                    self._latest = max(self._latest, moment)
                     return
         self._add_many(verb, rows, time, diff)
 
     def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
         """Take rows of plain values as they are; False, and nothing happened, if one needs a closer look."""
         words: list[int] = []
-        types = self._types
+        types, limits = self._types, self._limits
         for row in rows:
             if type(row) is not tuple or len(row) != len(types):
                 return False
-            for value, type_ in zip(row, types):
-                word = self._word(value, type_)
+            for value, type_, limit in zip(row, types, limits):
+                word = value if type(value) is int and -limit <= value <= limit else self._word(value, type_)
                 if word is None:
                     return False
                 words.append(word)
@@ -131,9 +134,6 @@ class Given:
         if value is None:
             return NULL
         kind = type(value)
-        if kind is int:
-            limit = RANGES.get(type_.name)
-            return value if limit is not None and -limit <= value <= limit else None
         if kind is str:
             return self._text_id(value) if type_.name == "string" else None
         if kind is float:
@@ -166,6 +166,12 @@ class Given:
 
     def due(self, frontier: Antichain) -> tuple[list[Changes], Waiting, Outcome | None]:
         """What a step to this frontier is given: its changes, what waits, and what replacing by key came to."""
+        if not (self._blocks or self._waiting.blocks) and self._keyed is None:
+            if not self._words:
+                return [], self._waiting, None
+            if len(self._latest) == 1 and (not frontier or self._latest < frontier[0]):  # all of it, and nothing else
+                self._flush()
+                return self._blocks[:], self._waiting, None
         self._flush()
         now, waiting = self._waiting.split(frontier)
         for block in self._blocks:
@@ -189,16 +195,16 @@ class Given:
     def clear(self) -> None:
         """Forget the rows given since the last step."""
         if self._words:
-            self._words = array("q")
+            self._words, self._latest = array("q"), ()
         if self._blocks:
             self._blocks = []
 
     def _flush(self) -> None:
         if self._words:
             width = len(self.schema)
-            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1)
-            self._blocks.append(Changes(rows[:, :width].T.copy(), rows[:, width:-1].copy(), rows[:, -1].copy()))
-            self._words = array("q")
+            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
+            self._blocks.append(Changes(rows[:width], rows[width:-1].T, rows[-1]))
+            self._words, self._latest = array("q"), ()
 
     # ---- times and diffs of rows ---------------------------------------------------------------
 
@@ -214,6 +220,8 @@ class Given:
         """The one time of all the rows of a call, at which they may still come."""
         if value is None:
             return self.open_time(verb)
+        if type(value) is int and len(self.coordinates) == 1 and self.frontier[0][0] <= value <= END:
+            return (value,)
         time = as_time(verb, value, self.coordinates)
         for element in self.frontier:
             if before(element, time):
@@ -431,7 +439,7 @@ class Given:
 
 
 def _is_one_time(time: object) -> bool:
-    return time is None or type(time) is int or (type(time) is tuple and all(type(part) is int for part in time))
+    return type(time) is int or time is None or (type(time) is tuple and all(type(part) is int for part in time))
 
 
 def _names_in(part: Any) -> set[str]:

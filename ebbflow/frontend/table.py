@@ -234,6 +234,8 @@ class Table:
         return self._first(len(self))
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
+        if not self._sorted and len(self) <= FEW and all(field.type.is_integer for field in self.record.fields):
+            return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
         if self._times is not None:
@@ -241,6 +243,22 @@ class Table:
             columns.append([time[0] for time in times] if len(self.coordinates) == 1 else list(map(tuple, times)))
         columns.append(self._weights[:n].tolist())
         return list(zip(*columns, strict=True))
+
+    def _few(self) -> list[tuple[Any, ...]]:
+        """A few rows of whole numbers: Python sorts them before numpy has begun."""
+        lanes = self._lanes.tolist()
+        if self._times is None:
+            rows = sorted(zip(*lanes, self._weights.tolist()))
+        elif len(self.coordinates) == 1:
+            ordered = sorted(zip(self._times[:, 0].tolist(), *lanes, self._weights.tolist()))
+            rows = [(*row[1:-1], row[0], row[-1]) for row in ordered]
+        else:
+            ordered = sorted(zip(map(tuple, self._times.tolist()), *lanes, self._weights.tolist()))
+            rows = [(*row[1:-1], row[0], row[-1]) for row in ordered]
+        if any(NULL in lane for lane in lanes):
+            width = len(lanes)
+            rows = [(*(None if v == NULL else v for v in row[:width]), *row[width:]) for row in rows]
+        return rows
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as an Arrow table; several coordinates make `_time` a struct of their names."""
