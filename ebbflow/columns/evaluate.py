@@ -52,6 +52,8 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     SMALLER,
     TEXT_LARGER,
     TEXT_SMALLER,
+    SKIP_IF,  # the next steps, as many as the third operand says, where a equals b
+    SKIP_UNLESS,
     ADD,  # from here on: null if a or b is
     SUB,
     MUL,
@@ -104,7 +106,7 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_COMPARE,
     TEXT_LENGTH,
     TEXT_SIZE,
-) = range(65)
+) = range(67)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
@@ -386,6 +388,11 @@ def interpret(H, prog, src, regs):
                 return DROP
             p += STEP
             continue
+        elif op == SKIP_IF or op == SKIP_UNLESS:
+            if (a == b) == (op == SKIP_IF):
+                p += H[p + 4] * STEP
+            p += STEP
+            continue
         elif op == AND:
             v = np.int64(0 if a == 0 or b == 0 else NULL if a == NULL or b == NULL else 1)
         elif op == OR:
@@ -514,13 +521,16 @@ class _Writing:
     def step(
         self, op: int, a: _Operand, b: _Operand = NOTHING, c: _Operand = NOTHING, into: int | None = None
     ) -> _Operand:
-        if into is None:
-            into, self.registers = self.registers, self.registers + 1
-            if self.registers > REGISTERS:
-                raise _NotInside
+        into = self.register() if into is None else into
         flags = a.is_word * A_IS_WORD | b.is_word * B_IS_WORD | c.is_word * C_IS_WORD
         self.steps.append((op | flags, into, a.value, b.value, c.value))
         return _Operand(into)
+
+    def register(self) -> int:
+        self.registers += 1
+        if self.registers > REGISTERS:
+            raise _NotInside
+        return self.registers - 1
 
     def chain(self, op: int, parts: Sequence[_Operand], into: int | None, c: _Operand = NOTHING) -> _Operand:
         """Fold operands from the left; only the last step writes `into`, which an operand may not share."""
@@ -529,8 +539,54 @@ class _Writing:
             found = self.step(op, found, part, c, into if i == len(parts) else None)
         return found
 
+    def in_turn(self, call: Call, into: int | None) -> _Operand:
+        """An operation that passes over the steps of arguments nobody asks for, where these might overflow.
+
+        What is known after it is what was computed in any case, and not where the answer now is.
+        """
+        into = self.register() if into is None else into
+        ends: list[int] = []
+        if call.op == "when":
+            *pairs, last = call.args
+            sure: dict[Expr, _Operand] | None = None
+            for condition, value in zip(pairs[::2], pairs[1::2], strict=True):
+                holds = self.operand(condition)
+                here = dict(self.known)
+                sure = here if sure is None else sure
+                passed = self.skip(SKIP_UNLESS, holds, word(1))
+                self.output(value, into)
+                ends.append(self.skip(SKIP_IF, word(0), word(0)))
+                self.lands(passed)
+                self.known = dict(here)
+            self.output(last, into)
+        else:
+            over, decided, op = SHORT[call.op]
+            self.output(call.args[0], into)
+            sure = self.known = {expr: at for expr, at in self.known.items() if at != _Operand(into)}
+            for arg in call.args[1:]:
+                ends.append(self.skip(over, _Operand(into), word(decided)))
+                self.known = dict(self.known)
+                if op == COPY:
+                    self.output(arg, into)
+                else:
+                    self.step(op, _Operand(into), self.operand(arg), into=into)
+        for end in ends:
+            self.lands(end)
+        self.known = sure or {}
+        return _Operand(into)
+
+    def skip(self, op: int, a: _Operand, b: _Operand) -> int:
+        """A step that passes over others; `lands` says where it ends."""
+        self.step(op, a, b, into=0)
+        return len(self.steps) - 1
+
+    def lands(self, skip: int) -> None:
+        self.steps[skip] = (*self.steps[skip][:4], len(self.steps) - skip - 1)
+
     def call(self, call: Call, into: int | None) -> _Operand:
         kind = call.args[0].type if call.args else call.type
+        if call.op in operations.IN_TURN and any(map(may_overflow, call.args[1:])):
+            return self.in_turn(call, into)
         if call.op in ("greatest", "least", "coalesce", "and", "or"):
             larger, smaller = (TEXT_LARGER, TEXT_SMALLER) if call.type.is_text else (LARGER, SMALLER)
             op = {"greatest": larger, "least": smaller, "coalesce": COALESCE, "and": AND, "or": OR}[call.op]
@@ -706,6 +762,15 @@ def word(value: int) -> _Operand:
     return _Operand(value, is_word=True)
 
 
+def may_overflow(expr: Expr) -> bool:
+    """Whether computing it can refuse a row."""
+    if not isinstance(expr, Call):
+        return False
+    return (expr.op in ("add", "sub", "mul", "round") and not expr.type.is_float) or any(map(may_overflow, expr.args))
+
+
+SHORT = {"and": (SKIP_IF, 0, AND), "or": (SKIP_IF, 1, OR), "coalesce": (SKIP_UNLESS, NULL, COPY)}
+"""When the rest is not asked for, and what an argument that is asked for does to the answer."""
 COMPARISONS = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 INT_STEPS = {"add": ADD, "sub": SUB, "mul": MUL, "abs": ABS, "floordiv": FLOORDIV, "mod": REMAINDER}
 FLOAT_STEPS = {
@@ -819,6 +884,9 @@ class _Columns:
         if not isinstance(expr, Call):
             return expr
         if expr not in self.known:
+            if expr.op in operations.IN_TURN and any(map(may_overflow, expr.args[1:])) and not self.fits(expr):
+                self.known[expr] = self.column(expr, self.in_turn(expr))
+                return self.known[expr]
             args = tuple(self.lift(arg) for arg in expr.args)
             if sum(map(_size, args)) > LARGEST_PROGRAM:
                 args = tuple(self.column(arg, self.of([arg])[0]) if isinstance(arg, Call) else arg for arg in args)
@@ -827,6 +895,45 @@ class _Columns:
                 return call
             self.known[expr] = self.column(call, self.apart(call))
         return self.known[expr]
+
+    def fits(self, expr: Expr) -> bool:
+        """Whether it is small, and possible inside with all its arguments."""
+        return _size(expr) <= LARGEST_PROGRAM and program([expr], None, self.given, self.pool) is not None
+
+    def in_turn(self, call: Call) -> np.ndarray:
+        """An operation that asks for an argument only in the rows where the ones before have not decided."""
+        found = np.full(self.rows, NULL, np.int64)
+        open_ = np.arange(self.rows)
+        if call.op == "when":
+            for condition, value in zip(call.args[:-1:2], call.args[1::2], strict=True):
+                holds = self.part(open_, condition) == 1
+                found[open_[holds]] = self.part(open_[holds], value)
+                open_ = open_[~holds]
+            found[open_] = self.part(open_, call.args[-1])
+            return found
+        for i, arg in enumerate(call.args):
+            answer = self.part(open_, arg)
+            before = found[open_]
+            if i == 0 or call.op == "coalesce":
+                found[open_] = answer
+            else:
+                unknown = (before == NULL) | (answer == NULL)
+                decided = answer == (0 if call.op == "and" else 1)
+                found[open_] = np.where(decided, answer, np.where(unknown, NULL, before))
+            done = found[open_] != NULL if call.op == "coalesce" else found[open_] == (0 if call.op == "and" else 1)
+            open_ = open_[~done]
+        return found
+
+    def part(self, rows: np.ndarray, expr: Expr) -> np.ndarray:
+        """An expression in some of the rows."""
+        lanes = np.empty((len(self.given), len(rows)), np.int64)
+        for i in range(len(self.given)):
+            lanes[i] = self.lanes[i][rows]
+        try:
+            return _Columns(self.given, self.pool, lanes).of([expr])[0]
+        except RowOverflow as error:
+            error.row = int(rows[error.row])
+            raise
 
     def restored(self, expr: Expr) -> Expr:
         """The expression with the columns that were computed outside replaced by what they hold."""

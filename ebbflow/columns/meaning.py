@@ -21,6 +21,7 @@ from typing import Any
 from ebbflow.columns.schema import NULL
 
 Value = Any
+Asking = Callable[[], Value]  # an argument that is computed when it is asked for
 MOST = 2**63 - 1
 DIGITS = 18  # of a decimal
 _EXACT = decimal.Context(prec=80, rounding=decimal.ROUND_HALF_UP)
@@ -192,6 +193,26 @@ def either(*values: bool | None) -> bool | None:
     return True if any(v is True for v in values) else None if None in values else False
 
 
+def both_in_turn(*parts: Asking) -> bool | None:
+    """`both`, where what stands behind a false is not asked."""
+    answers: list[bool | None] = []
+    for part in parts:
+        answers.append(part())
+        if answers[-1] is False:
+            return False
+    return both(*answers)
+
+
+def either_in_turn(*parts: Asking) -> bool | None:
+    """`either`, where what stands behind a true is not asked."""
+    answers: list[bool | None] = []
+    for part in parts:
+        answers.append(part())
+        if answers[-1] is True:
+            return True
+    return either(*answers)
+
+
 def is_in(x: Value, *options: Value) -> bool | None:
     return None if x is None else either(*(None if o is None else eq_null_safe(x, o) for o in options))
 
@@ -200,12 +221,25 @@ def coalesce(*values: Value) -> Value:
     return next((value for value in values if value is not None), None)
 
 
+def coalesce_in_turn(*parts: Asking) -> Value:
+    """`coalesce`, where what stands behind a value is not asked."""
+    return next((value for part in parts if (value := part()) is not None), None)
+
+
 def when(*values: Value) -> Value:
     """condition, value, condition, value, ..., otherwise."""
     for condition, value in zip(values[:-1:2], values[1::2], strict=True):
         if condition is True:
             return value
     return values[-1]
+
+
+def when_in_turn(*parts: Asking) -> Value:
+    """`when`, where a branch that is not taken is not asked."""
+    for condition, value in zip(parts[:-1:2], parts[1::2], strict=True):
+        if condition() is True:
+            return value()
+    return parts[-1]()
 
 
 def greatest(*values: Value) -> Value:

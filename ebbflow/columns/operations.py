@@ -16,6 +16,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ebbflow.columns import meaning as m
@@ -404,11 +405,22 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
+IN_TURN: dict[str, Callable[..., Any]] = {
+    "and": m.both_in_turn,
+    "or": m.either_in_turn,
+    "coalesce": m.coalesce_in_turn,
+    "when": m.when_in_turn,
+}
+"""Operations that ask for their arguments one after the other: an overflow in one that is not asked for is none."""
+
+
 def evaluate(expr: Expr, row: dict[str, Any]) -> Any:
     """What an expression gives for one row of plain values: the definition."""
     match expr:
         case Literal(value):
             return value
+        case Call(op, args) if op in IN_TURN:
+            return IN_TURN[op](*(partial(evaluate, arg, row) for arg in args))
         case Call(op, args, _, options):
             return OPERATIONS[op].fn(*(evaluate(arg, row) for arg in args), *options)
     return row[expr.name]

@@ -19,13 +19,14 @@ from collections import defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ebbflow.columns.expression import Column, Expr, Literal
 from ebbflow.columns.meaning import EPOCH
-from ebbflow.columns.operations import OPERATIONS
+from ebbflow.columns.operations import IN_TURN, OPERATIONS
 from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph

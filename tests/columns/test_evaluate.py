@@ -345,3 +345,66 @@ def test_an_overflow_beside_text_is_told_in_the_users_words():
     assert e.outside([expr], None, schema, pool, np.array([[2], lanes[1]]))[0].tolist() == [[10]]
     with pytest.raises(NumberOverflow, match=r"mul\(x, add\(x, cast\(trim\(s\), 'long'\)\)\) overflows: .* s=' 3 '"):
         e.outside([expr], None, schema, pool, lanes)
+
+
+# ---- what nobody asks for cannot overflow
+
+EDGES = [None, 0, 1, -1, 2**62, 2**63 - 1, -(2**63) + 1]
+
+
+@st.composite
+def choices(draw, textual):
+    """A few expressions over x and y that share parts, with sums that overflow in branches and behind conditions."""
+    numbers = [X, Y, Literal(1, LONG), Literal(2**62, LONG)]
+    truths = [typed("is_null", [X])]
+    for _ in range(draw(st.integers(4, 14))):
+        number, truth = st.sampled_from(numbers), st.sampled_from(truths)
+        op = draw(st.sampled_from(["add", "mul", "lt", "and", "or", "when", "when", "coalesce", "text"]))
+        if op in ("add", "mul"):
+            numbers.append(typed(op, [draw(number), draw(number)]))
+        elif op == "lt":
+            truths.append(typed(op, [draw(number), draw(number)]))
+        elif op in ("and", "or"):
+            truths.append(typed(op, [draw(truth), draw(truth)]))
+        elif op == "when":
+            pairs = [draw(part) for _ in range(draw(st.integers(1, 2))) for part in (truth, number)]
+            numbers.append(typed(op, [*pairs, draw(number)]))
+        elif op == "coalesce":
+            numbers.append(typed(op, [draw(number) for _ in range(draw(st.integers(1, 3)))]))
+        elif textual:
+            numbers.append(cast(cast(draw(number), STRING), LONG))
+    made = [*numbers[4:], *truths[1:]]
+    return [draw(st.sampled_from(made)) for _ in range(draw(st.integers(1, 4)))] if made else [X]
+
+
+@pytest.mark.parametrize("textual", [False, True], ids=["inside", "outside"])
+def test_an_overflow_counts_only_where_its_value_is_asked_for(textual):
+    @settings(max_examples=400)
+    @given(
+        choices(textual), st.lists(st.tuples(st.sampled_from(EDGES), st.sampled_from(EDGES)), min_size=1, max_size=4)
+    )
+    def claim(exprs, rows):
+        pool = Pool()
+        lanes = np.array([[to_lane(row[i], LONG, pool) for row in rows] for i in range(2)], np.int64)
+        prog = e.program(exprs, None, PAIR, pool)
+        for i, (x, y) in enumerate(rows):
+            wanted = [plain(expr, {"x": x, "y": y}) for expr in exprs]
+            if prog is not None:
+                kept, found = interpreted(prog, np.ascontiguousarray(lanes[:, i]), len(exprs))
+                if "overflow" in wanted:
+                    assert kept < 0, (exprs, x, y)
+                else:
+                    words = [to_lane(value, expr.type, pool) for value, expr in zip(wanted, exprs, strict=True)]
+                    assert (kept, found) == (e.KEEP, words), (exprs, x, y)
+        everything = [[plain(expr, {"x": x, "y": y}) for x, y in rows] for expr in exprs]
+        if any("overflow" in column for column in everything):
+            with pytest.raises(NumberOverflow) as raised:
+                e.outside(exprs, None, PAIR, pool, lanes)
+            row = raised.value.row
+            assert any(column[row] == "overflow" for column in everything), (exprs, rows, row)
+        else:
+            found, _ = e.outside(exprs, None, PAIR, pool, lanes)
+            words = [[to_lane(v, expr.type, pool) for v in c] for expr, c in zip(exprs, everything, strict=True)]
+            assert found.tolist() == words, (exprs, rows)
+
+    claim()

@@ -142,6 +142,30 @@ def test_a_function_that_returns_what_does_not_fit_is_refused(answer):
         live.discard()
 
 
+def test_a_branch_that_is_not_taken_cannot_overflow():
+    flow = program(
+        lambda xs: xs.select(
+            a=ebb.when(xs.x < MOST, xs.x + 1).otherwise(xs.x),
+            b=ebb.coalesce(xs.x, xs.x + 1),
+            c=ebb.when(xs.x == MOST, 0).when(xs.x + 1 > 5, 1).otherwise(2),
+            d=xs.x.fill_null(xs.x + MOST),
+        )
+    )
+    assert flow.compute(xs=[(MOST,), (1,)])["out"].rows() == [(2, 1, 2, 1, 1), (MOST, MOST, 0, MOST, 1)]
+
+
+def test_a_condition_behind_one_that_decides_cannot_overflow():
+    flow = program(lambda xs: xs.filter((xs.x < MOST) & (xs.x + 1 > 0) | (xs.x == MOST)))
+    assert flow.compute(xs=[(MOST,), (1,), (-5,)])["out"].rows() == [(1, 1), (MOST, 1)]
+    flow = program(lambda xs: xs.filter(xs.x < MOST, xs.x + 1 > 0))
+    assert flow.compute(xs=[(MOST,), (1,), (-5,)])["out"].rows() == [(1, 1)]
+
+
+def test_branches_beside_text_are_asked_in_turn_too():
+    flow = program(lambda xs: xs.select(a=ebb.when(xs.x < MOST, (xs.x + 1).cast("string")).otherwise("much")))
+    assert flow.compute(xs=[(MOST,), (1,)])["out"].rows() == [("2", 1), ("much", 1)]
+
+
 def test_a_branch_that_is_taken_overflows():
     for make in (
         lambda xs: xs.select(a=ebb.when(xs.x == MOST, xs.x + 1).otherwise(xs.x)),
