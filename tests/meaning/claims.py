@@ -26,7 +26,7 @@ def domain(type: Type, nulls: bool) -> list:
 def claim(
     schemas: dict[str, Schema] | None = None,
     widths: tuple[int, ...] = (1, 2),
-    examples: int = 15,
+    examples: int = 12,
     side: int = 3,
     nulls: bool = False,
 ) -> Callable:
@@ -42,7 +42,7 @@ def claim(
             inputs = {name: [domain(t, nulls) for t in schema.types] for name, schema in schemas.items()}
 
             @settings(
-                max_examples=examples,
+                max_examples=examples if runtime == "local-1" else examples // 2,
                 deadline=None,
                 derandomize=True,
                 database=None,
