@@ -8,6 +8,7 @@ Rule: nothing here computes what a kernel computes; it only writes words down an
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -141,3 +142,14 @@ def records(H, tb: int) -> list[int]:
     slots = int(H[tb + t.SLOTS_AT])
     found = H[slots : slots + int(H[tb + t.MASK]) + 1] & t.ADDRESS
     return found[found != 0].tolist()
+
+
+def lane(x: float) -> int:
+    """The lane of a double."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", x + 0.0))
+    return bits if bits >= 0 else bits ^ 0x7FFF_FFFF_FFFF_FFFF
+
+
+def real(lane: int) -> float:
+    """The double of a lane."""
+    return struct.unpack("<d", struct.pack("<q", lane if lane >= 0 else lane ^ 0x7FFF_FFFF_FFFF_FFFF))[0]
