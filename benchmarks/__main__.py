@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks import data, report, runner, rust, table
+from benchmarks import data, recompute, report, runner, rust, table
 from benchmarks.table import Row
 from ebbflow.tools import warm
 
@@ -23,7 +23,7 @@ FIVE_MINUTES = 300.0
 class Saying:
     """A bar where there is a terminal, a line now and then where there is none."""
 
-    def __init__(self, runs: int):
+    def __init__(self) -> None:
         self.console = Console(stderr=True)
         self.bar = Progress(
             SpinnerColumn(),
@@ -35,8 +35,12 @@ class Saying:
             transient=True,
             disable=not self.console.is_terminal,
         )
-        self.task = self.bar.add_task("", total=runs)
-        self.runs, self.begun = runs, 0
+        self.task = self.bar.add_task("", total=None)
+        self.runs = self.begun = 0
+
+    def expect(self, runs: int) -> None:
+        self.runs = runs
+        self.bar.update(self.task, total=runs, completed=0)
 
     def __call__(self, what: str) -> None:
         """Something that is not one of the runs."""
@@ -65,7 +69,14 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
 @click.option("--steps", callback=numbers, help="Times handed over at once: 1,10,100.")
 @click.option("--workers", callback=numbers, help="Numbers of workers: 1,2.")
 @click.option("--times", type=click.IntRange(1), help="How many times, instead of the row's own number.")
-@click.option("--against", type=click.Choice(["rust", "none"]), default="rust", show_default=True)
+@click.option(
+    "--against",
+    type=click.Choice(["rust", *recompute.TOOLS, "none"]),
+    multiple=True,
+    default=["rust"],
+    show_default=True,
+    help="The Rust original, or a tool that starts over; may be given several times.",
+)
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each side, instead of three.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Other data of the same kind.")
 @click.option("--limit", type=float, default=FIVE_MINUTES, show_default=True, help="Seconds that one run may take.")
@@ -76,7 +87,7 @@ def main(
     steps: tuple[int, ...],
     workers: tuple[int, ...],
     times: int | None,
-    against: str,
+    against: tuple[str, ...],
     repeats: int | None,
     seed: int,
     limit: float,
@@ -107,7 +118,7 @@ def main(
             left_out.append("Interrupted: what was measured until then follows.")
     console = Console(width=None if Console().is_terminal else 200)
     report.show(measured, console)
-    for sentence in [*([why_alone] if why_alone and against == "rust" else []), *left_out]:
+    for sentence in left_out:
         console.print(sentence, highlight=False)
     if save and measured:
         console.print(f"Written to {report.save(measured)}", highlight=False)

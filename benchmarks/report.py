@@ -16,7 +16,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import runner
+from benchmarks import recompute, runner
 from benchmarks.runner import Outcome
 from benchmarks.table import Measure
 
@@ -53,7 +53,7 @@ def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
         "disturbed": outcome.is_disturbed,
         "trouble": outcome.trouble,
         "runs": {side: outcome.figures(side, measure.path) for side in ("ours", "rust")},
-        "cpu_wall": {side: [round(run.cpu_share, 2) for run in outcome.of(side)] for side in ("ours", "rust")},
+        "cpu_wall": {side: [round(run.cpu_share, 2) for run in runs] for side, runs in outcome.runs.items()},
     }
     if measure is row.measures[0]:
         for side, prefix in (("ours", ""), ("rust", "rust_")):
@@ -61,8 +61,22 @@ def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
                 figures[prefix + name] = outcome.figure(side, f"steps.{name}")
             for name in ("load_s", "peak_mb", "resident_load_mb"):
                 figures[prefix + name] = outcome.figure(side, name)
+        figures["starting_over"] = starting_over(outcome)
         figures["parts"] = {part: outcome.figure("ours", f"parts.{part}") for part in ("fed", "worked", "read")}
     return figures
+
+
+def starting_over(outcome: Outcome) -> dict[str, Figures]:
+    """What each tool takes to start over, and up to how many changes between two looks ours is cheaper."""
+    per_change = outcome.figure("ours", "us_per_time")
+    if rows := outcome.figure("ours", "rows"):
+        per_change = (outcome.figure("ours", "s") or 0.0) / rows * 1e6
+    found: dict[str, Figures] = {}
+    for tool in recompute.TOOLS:
+        seconds = outcome.figure(tool, "s")
+        if seconds is not None and per_change:
+            found[tool] = {"s": seconds, "pays_up_to": seconds * 1e6 / per_change}
+    return found
 
 
 def reached(figure: float | None, measure: Measure) -> str | None:
@@ -116,9 +130,24 @@ def show(rows: list[Figures], console: Console) -> None:
             "disturbed" if row["disturbed"] else "",
         )
     console.print(drawn)
+    show_starting_over(rows, console)
     for row in rows:
         if row["trouble"] and row["measure"] in ("time", rows[0]["measure"]):
             console.print(f"{row['workload']}, {row['size']}: {row['trouble']}", highlight=False, markup=False)
+
+
+def show_starting_over(rows: list[Figures], console: Console) -> None:
+    """For each tool: once from nothing, and the number of changes up to which keeping up is cheaper."""
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name in ("workload", "size", "step", "tool", "once, s", "ours is cheaper up to, changes"):
+        drawn.add_column(name, justify="left" if name in ("workload", "size", "tool") else "right", no_wrap=True)
+    for row in rows:
+        for tool, figures in row.get("starting_over", {}).items():
+            step = f"{row['step']:,}" if row["step"] else ""
+            cells = (tool, number(figures["s"]), number(figures["pays_up_to"]))
+            drawn.add_row(row["workload"], row["size"], step, *cells)
+    if drawn.row_count:
+        console.print(drawn)
 
 
 def number(value: float | None) -> str:

@@ -18,17 +18,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import rust
+from benchmarks import recompute, rust
 from benchmarks.table import Row, known_checks
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 IN_PEACE = 0.9  # of the wall clock, at least, a run on its own core is running
 LOOK = 0.05  # seconds between two looks at a running process
+DATA = ("nodes", "edges", "times", "seed", "query", "directory")  # the options that say what is worked on
 MEMORY_SHARE = 0.8  # of what is free, at most, a run may take
 
 
@@ -48,15 +49,14 @@ class Outcome:
     """All runs of a row, of both sides."""
 
     row: Row
-    ours: list[Run] = field(default_factory=list)
-    rust: list[Run] = field(default_factory=list)
+    runs: dict[str, list[Run]] = field(default_factory=dict)  # by side: ours, rust, or a tool that starts over
 
     @property
     def trouble(self) -> str:
-        return "; ".join(f"{side} {run.trouble}" for side in ("ours", "rust") for run in self.of(side) if run.trouble)
+        return "; ".join(f"{side} {run.trouble}" for side, runs in self.runs.items() for run in runs if run.trouble)
 
     def of(self, side: str) -> list[Run]:
-        return self.ours if side == "ours" else self.rust
+        return self.runs.setdefault(side, [])
 
     def figures(self, side: str, path: str) -> list[float]:
         """A figure in every run that counts."""
@@ -72,14 +72,14 @@ class Outcome:
     @property
     def is_disturbed(self) -> bool:
         """One of the sides has no run that was left in peace."""
-        return any(runs and all(run.is_disturbed for run in runs) for runs in (self.ours, self.rust))
+        return any(runs and all(run.is_disturbed for run in runs) for runs in self.runs.values())
 
     def checks_equal(self, seed: int) -> bool | None:
         """Whether all runs found the same, and what is known; None where there is nothing to compare."""
-        told = [run.found["checks"] for run in self.ours + self.rust if run.found.get("checks")]
+        told = [run.found["checks"] for runs in self.runs.values() for run in runs if run.found.get("checks")]
         known = known_checks(self.row, seed)
         compared = [*told, known] if known else told
-        if len(compared) < 2 or not any(run.found.get("checks") for run in self.ours):
+        if len(compared) < 2 or not any(run.found.get("checks") for run in self.of("ours")):
             return None
         return all(
             one[name] == other[name] for one in compared for other in compared for name in one.keys() & other.keys()
@@ -94,29 +94,37 @@ def at(found: dict[str, Any], path: str) -> Any:
     return value
 
 
-def interleaved(rows: list[Row], with_peer: bool, limit: float, say: Callable[[str], None]) -> Iterator[Outcome]:
+def sides_of(row: Row, peers: tuple[str, ...]) -> list[str]:
+    """Who runs a row: ours, and those of the peers that can."""
+    tools = [tool for tool in peers if tool in recompute.TOOLS and recompute.can(tool, row.module)]
+    return ["ours", *(["rust"] if "rust" in peers and row.rust else []), *tools]
+
+
+def interleaved(rows: list[Row], peers: tuple[str, ...], limit: float, say: Callable[[str], None]) -> Iterator[Outcome]:
     """Every row with its runs, sides taking turns; `say` hears of every run that begins."""
     for row in rows:
         outcome = Outcome(row)
         for turn in range(row.repeats):
             core = quietest_core() if row.workers == 1 else None
-            for side in ("ours", "rust") if with_peer and row.rust else ("ours",):
-                if any(run.trouble for run in outcome.of(side)):
-                    continue  # what did not end once will not end now
+            for side in sides_of(row, peers):
                 say(f"{row.label}: {side}, {turn + 1} of {row.repeats}")
-                outcome.of(side).append(one_run(row, side, core, limit))
+                if not any(run.trouble for run in outcome.of(side)):  # what did not end once will not end now
+                    outcome.of(side).append(one_run(row, side, core, limit))
         yield outcome
 
 
 def one_run(row: Row, side: str, core: int | None, limit: float) -> Run:
-    if side == "ours":
-        command = [sys.executable, "-m", "benchmarks.child", row.module, json.dumps(row.options)]
-    else:
-        assert row.rust is not None
-        command = rust.command(row.rust)
     environment = os.environ | {"SEED": str(row.options.get("seed", 42)), "PYTHONPATH": str(CHECKOUT)}
-    run = process(command, environment, core, limit, row.workers)
-    return run if side == "ours" or run.trouble else Run(rust.in_our_words(run.found), *tuple(vars(run).values())[1:])
+    if side == "rust":
+        assert row.rust is not None
+        run = process(rust.command(row.rust), environment, core, limit, row.workers)
+        return run if run.trouble else replace(run, found=rust.in_our_words(run.found))
+    module, options = row.module, row.options
+    if side != "ours":
+        data = {name: options[name] for name in DATA if name in options}
+        module, options = "recompute", {"tool": side, "workload": row.module, **data}
+    command = [sys.executable, "-m", "benchmarks.child", module, json.dumps(options)]
+    return process(command, environment, core, limit, row.workers)
 
 
 def process(command: list[str], environment: dict[str, str], core: int | None, limit: float, workers: int = 1) -> Run:

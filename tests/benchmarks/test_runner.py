@@ -16,6 +16,10 @@ def run(us, share=1.0, **checks):
     return Run({"us_per_time": us, "checks": checks or SAME}, 1.0, share, share < runner.IN_PEACE)
 
 
+def outcome_of(ours, rust=()):
+    return Outcome(ROW, {"ours": list(ours), "rust": list(rust)})
+
+
 def child(code, limit=60.0):
     return runner.process([sys.executable, "-c", code], {}, None, limit)
 
@@ -41,30 +45,42 @@ def test_a_program_that_takes_all_the_memory_is_ended(monkeypatch):
 
 
 def test_a_figure_is_the_median_of_the_runs_that_were_left_in_peace():
-    outcome = Outcome(ROW, ours=[run(10), run(90, share=0.5), run(20)], rust=[run(100, share=0.5), run(300, share=0.5)])
+    outcome = outcome_of([run(10), run(90, share=0.5), run(20)], [run(100, share=0.5), run(300, share=0.5)])
     assert outcome.figure("ours", "us_per_time") == 15
     assert outcome.figure("rust", "us_per_time") == 200
     assert outcome.is_disturbed
 
 
 def test_answers_are_compared_with_each_other_and_with_what_is_known():
-    assert Outcome(ROW, ours=[run(1)], rust=[run(2)]).checks_equal(42) is True
-    assert Outcome(ROW, ours=[run(1)]).checks_equal(42) is True
-    assert Outcome(ROW, ours=[run(1, final="00")], rust=[run(2, final="00")]).checks_equal(42) is False
-    assert Outcome(ROW, ours=[run(1)], rust=[run(2, final="00")]).checks_equal(7) is False
-    assert Outcome(ROW, ours=[run(1)]).checks_equal(7) is None
+    assert outcome_of([run(1)], [run(2)]).checks_equal(42) is True
+    assert outcome_of([run(1)]).checks_equal(42) is True
+    assert outcome_of([run(1, final="00")], [run(2, final="00")]).checks_equal(42) is False
+    assert outcome_of([run(1)], [run(2, final="00")]).checks_equal(7) is False
+    assert outcome_of([run(1)]).checks_equal(7) is None
 
 
 @pytest.mark.parametrize(("us", "reached"), [(5, "goal"), (20, "first"), (30, "no")])
 def test_a_row_says_how_far_it_is(us, reached):
-    figures = report.row_of(Outcome(ROW, ours=[run(us)], rust=[run(100)]), ROW.measures[0], 42)
+    figures = report.row_of(outcome_of([run(us)], [run(100)]), ROW.measures[0], 42)
     assert figures["ratio"] == us / 100
     assert (figures["first"], figures["goal"], figures["reached"]) == (0.25, 0.08, reached)
 
 
+def test_starting_over_is_cheaper_from_so_many_changes_on():
+    outcome = Outcome(ROW, {"ours": [run(50)], "scipy": [Run({"s": 0.001, "checks": SAME}, 1.0, 1.0, False)]})
+    assert report.starting_over(outcome) == {"scipy": {"s": 0.001, "pays_up_to": 20}}
+    assert outcome.checks_equal(42) is True
+
+
+def test_only_peers_that_can_answer_a_question_are_asked():
+    (chain,) = (row for row in table.ROWS if row.workload == "chains, min" and "small" in row.sets)
+    assert runner.sides_of(ROW, ("rust", "scipy", "duckdb")) == ["ours", "rust", "scipy", "duckdb"]
+    assert runner.sides_of(chain, ("scipy", "none")) == ["ours"]
+
+
 def test_a_row_measured_again_replaces_the_one_before(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "commit", lambda: "abc1234")
-    rows = report.rows_of(Outcome(ROW, ours=[run(5)]), 42)
+    rows = report.rows_of(outcome_of([run(5)]), 42)
     path = report.save(rows, tmp_path)
     assert path == report.save([{**rows[0], "ours": 6.0}], tmp_path)
     (kept,) = json.loads(path.read_text())

@@ -1,11 +1,19 @@
 """Every workload gives the answers that its question has; only then does it matter how fast."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
-from benchmarks import arrangement, bfs, chains, degrees, feeding, generator, reach, scc, startup, sustained
+from benchmarks import arrangement, bfs, chains, degrees, feeding, generator, reach, recompute, scc, startup, sustained
 from tests.benchmarks import by_hand
 
+ASKED = [  # the tools that are installed, which is never all of them
+    (tool, workload)
+    for tool in recompute.TOOLS
+    for workload in ("degrees", "reach", "bfs", "scc")
+    if recompute.can(tool, workload) and find_spec(tool) is not None
+]
 SMALL = {"nodes": 40, "edges": 80, "times": 30, "seed": 7}
 
 
@@ -59,6 +67,14 @@ def test_a_chain_changes_once_at_every_time(kind, updates, size):
 
 def test_a_minimum_of_several_live_values_moves_only_when_the_least_goes():
     assert chains.run("min", times=100, live=10)["checks"]["updates"] == 1 + 2 * 90
+
+
+@pytest.mark.parametrize(("tool", "workload"), ASKED)
+def test_starting_over_finds_the_last_answer(tool, workload, monkeypatch):
+    monkeypatch.setattr(recompute, "ENOUGH", 0.0)
+    found = recompute.run(tool, workload, **SMALL)["checks"]
+    wanted = by_hand.checks(getattr(by_hand, workload), **SMALL)
+    assert found == {"size": wanted["size"], "final": wanted["final"]}
 
 
 def test_what_is_fed_is_read():
