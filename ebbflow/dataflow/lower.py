@@ -31,6 +31,7 @@ class Stage:
     schema: Schema
     condition: Expr | None
     columns: tuple[Expr, ...]
+    node: int = field(default=-1, compare=False)  # whose it is, for what is told of it; -1: nobody's
 
     def as_copy(self) -> tuple[int, ...] | None:
         """The lanes, when the stage only picks lanes."""
@@ -55,13 +56,14 @@ class Pipe:
     def then(self, stage: Stage) -> Pipe:
         stages = self.stages
         if stages and stages[-1].condition is not None and _is_identity(stages[-1]) and stage.condition is None:
-            stage = Stage(stages[-1].schema, stages[-1].condition, stage.columns)
+            stage = Stage(stages[-1].schema, stages[-1].condition, stage.columns, max(stage.node, stages[-1].node))
             stages = stages[:-1]
         elif stages and stages[-1].as_copy() is not None:
             earlier = stages[-1]
             moved = {field.name: earlier.columns[i] for i, field in enumerate(stage.schema)}
             condition = None if stage.condition is None else substitute(stage.condition, moved)
-            stage = Stage(earlier.schema, condition, tuple(substitute(expr, moved) for expr in stage.columns))
+            columns = tuple(substitute(expr, moved) for expr in stage.columns)
+            stage = Stage(earlier.schema, condition, columns, stage.node)
             stages = stages[:-1]
         return Pipe(self.source, (*stages, stage), self.sign, self.keeps, self.rises, self.limit)
 
@@ -402,9 +404,9 @@ class _Lowering:
     def stage(self, i: int, node: n.Linear) -> Stage:
         source = self.graph.schemas[node.source]
         if isinstance(node.action, n.Map):
-            return Stage(source, None, tuple(expr for _, expr in node.action.columns))
+            return Stage(source, None, tuple(expr for _, expr in node.action.columns), i)
         assert isinstance(node.action, n.Filter)
-        return Stage(source, node.action.condition, tuple(Column(f.name, f.type) for f in source))
+        return Stage(source, node.action.condition, tuple(Column(f.name, f.type) for f in source), i)
 
     # ---- placement --------------------------------------------------------------------------
 

@@ -36,17 +36,19 @@ from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
     BITS,
     COORDS,
+    ERROR,
     GENERAL,
     GUARD,
     INSERTS,
     LEN,
     MAIL,
     ME,
-    OVERFLOW,
     PTR,
+    REFUSED,
     ROUNDS_OVERFLOW,
     ROW,
     ROW2,
+    ROW_OVERFLOW,
     VECTOR,
     WORKERS,
     copy_words,
@@ -62,7 +64,7 @@ from ebbflow.trace.table import KEYS, WIDTH, segment_of
 TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 FIRST_STAGE = 10
 # ---- a stage: kind, then --------------------------------------------------------------------------
-COPY, PROGRAM = 0, 1  # COPY: n, lane, lane...;  PROGRAM: the address of an expression program
+COPY, PROGRAM = 0, 1  # COPY: n, lane, lane...;  PROGRAM: the address of an expression program, the lanes it reads
 
 
 @inline
@@ -139,6 +141,15 @@ def post(H, W, nd, owner, row, rounds, rank, diff, n):
 
 
 @kernel
+def refuse_row(H, W, stage, row, nd, rank):
+    """An expression overflowed: remember the first such row, and where."""
+    if H[W + ERROR] == 0:
+        copy_words(H, row, reserve(H, W, W + REFUSED, H[stage + 2] + 1), H[stage + 2])
+        H[W + REFUSED + LEN] = H[stage + 2]
+        fail(H, W, ROW_OVERFLOW, H[nd + NUMBER], rank, stage)
+
+
+@kernel
 def through(H, W, ed, row, nd, rank):
     """Run the stages of an edge on a row.  Returns the address of the new row, 0 when it was dropped."""
     at = row
@@ -153,7 +164,7 @@ def through(H, W, ed, row, nd, rank):
             kept = interpret(H, H[stage + 1], at, to)
             if kept <= 0:
                 if kept < 0:
-                    fail(H, W, OVERFLOW, H[nd + NUMBER], rank, H[at])
+                    refuse_row(H, W, stage, at, nd, rank)
                 return 0
         at = to
         bank = ROW2 if bank == ROW else ROW

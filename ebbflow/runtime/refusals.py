@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ebbflow.columns.evaluate import overflowed
+from ebbflow.columns.lanes import from_lane
 from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, WrongTime
+from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
 from ebbflow.trace.segment import DIFF_AT_MOST
 
@@ -34,6 +37,19 @@ def refusal(worker) -> EbbflowError:
     except IndexError:
         when = ""
     match code:
+        case h.ROW_OVERFLOW:
+            stage = worker.stages[word]
+            exprs = [*stage.columns, *([] if stage.condition is None else [stage.condition])]
+            told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(W + h.REFUSED).tolist())
+            return NumberOverflow(
+                f"{told_row.what.rstrip('.')}{when}.",
+                at=graph.places[stage.node] if stage.node >= 0 else place,
+                hint=f"{told_row.hint} {STAYS}",
+            )
+        case h.OVERFLOW if cell.kind == kinds.REDUCE and cell.key:
+            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+            what = f"A sum in {name} leaves 64 bits, for the group {group}{when}."
+            return NumberOverflow(what, at=place, hint=STAYS)
         case h.OVERFLOW:
             return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
         case h.DIFF_OVERFLOW:
@@ -59,3 +75,10 @@ def refusal(worker) -> EbbflowError:
                 hint="Advance the frontier in smaller steps, so that older times can be folded together.",
             )
     raise AssertionError(code)
+
+
+def group_of(worker, cell) -> dict[str, object]:
+    """The key that a reduce looked at last."""
+    schema = worker.plan.graph.schemas[cell.node]
+    at = int(worker.H[worker.W + h.KEY_AT])
+    return {name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(cell.key)}

@@ -61,6 +61,7 @@ from ebbflow.trace.heap import (
     GENERAL,
     KEEP,
     KEEPING,
+    KEY_AT,
     LARGE,
     LEN,
     MAIL,
@@ -181,6 +182,7 @@ def visit_keys(H, W, nd, bucket, rounds):
         H[rc + nk + DONE] = serial
         H[W + VISITS] += 1
         H[W + FUEL] -= 8
+        H[W + KEY_AT] = rc
         if asks:
             ask_visit(H, W, nd, tb, rc, rounds)
         else:

@@ -73,6 +73,7 @@ class Worker:
 
     def lay_out(self) -> None:
         plan, heap, H, W = self.plan, self.heap, self.H, self.W
+        self.stages: dict[int, Stage] = {}  # by address, for what is told of a row that overflowed
         self.at = [heap.zeros(kinds.NODE) for _ in plan.cells]
         self.nodes = heap.keep(self.at)
         widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0) + REGISTERS
@@ -198,7 +199,9 @@ class Worker:
         if lanes is not None:
             return self.heap.keep([edges.COPY, len(lanes), *lanes])
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
-        return self.heap.keep([edges.PROGRAM, self.heap.keep(words)])
+        laid = self.heap.keep([edges.PROGRAM, self.heap.keep(words), len(stage.schema)])
+        self.stages[laid] = stage
+        return laid
 
     def lay_program(self) -> int:
         plan, H = self.plan, self.H

@@ -43,6 +43,7 @@ EFFORT = 35  # keys and entries that merges may move between two advances for no
 SEALED = 36  # words in sealed batches
 LOOSE = 37  # whether large blocks were given back since pages were last returned to the system
 NODE_COUNT = 38  # how many addresses the table of nodes has
+KEY_AT = 39  # the record of the key that a reduce looks at
 
 FREE = 40  # 128 lists of free blocks, by class
 # vectors of the header: address, length, capacity
@@ -55,7 +56,8 @@ STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
 MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
 BULK, BULK2, COUNTS, COUNTS2, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(7))
-HEADER = COLD + 8 + 4 * 7
+REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
+HEADER = COLD + 8 + 4 * 8
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -63,6 +65,7 @@ VECTOR = 4
 
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
+ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
 
 LAST = (1 << 62) + ((1 << 62) - 1)
 LARGE = 1 << 15  # words of a block whose pages are worth returning

@@ -74,6 +74,29 @@ def test_overflow_refuses_the_step_and_the_session_stays_usable(make, workers):
         assert live.frontier("out") == [(5,)]
 
 
+def test_overflow_names_the_row():
+    flow = program(lambda xs: xs.select("name", y=xs.x + 1), "name string, x long")
+    with flow.run() as live:
+        live.insert("xs", [("fine", 1), ("much", MOST)], time=3)
+        with pytest.raises(ebb.EbbflowError) as raised:
+            live.advance_to(5)
+        live.discard()
+        text = str(raised.value)
+        assert "name='much'" in text and f"x={MOST}" in text and "add(x, 1)" in text and "time 3" in text, text
+        assert 'xs.select("name", y=xs.x + 1)' in text
+
+
+def test_an_overflowing_sum_names_the_group():
+    flow = program(lambda xs: xs.group_by("name").agg(y=ebb.sum("x")), "name string, x long")
+    with flow.run() as live:
+        live.insert("xs", [("fine", 1), ("much", MOST), ("much", 1)], time=3)
+        with pytest.raises(ebb.EbbflowError) as raised:
+            live.advance_to(5)
+        live.discard()
+        text = str(raised.value)
+        assert "name='much'" in text and "time 3" in text and 'agg(y=ebb.sum("x"))' in text, text
+
+
 def test_a_user_function_that_raises_names_row_operator_and_time():
     flow = program(lambda xs: xs.map_rows(lambda row: (10 // row.x,), "y long"))
     with flow.run() as live:
