@@ -104,15 +104,19 @@ def main(
         )
     rows = [row if repeats is None else table.replace(row, repeats=repeats) for row in rows]
     warm.warm()
-    saying = Saying(sum(row.repeats * (2 if against == "rust" and row.rust else 1) for row in rows))
+    saying = Saying()
     with saying.bar:
-        why_alone = (
-            rust.build(saying) if against == "rust" and any(row.rust for row in rows) else "asked for ours alone."
-        )
         rows, left_out = with_data(rows, saying)
+        peers = against
+        if "rust" in peers and any(row.rust for row in rows):
+            why_alone = rust.build(saying)
+            if why_alone is not None:
+                left_out.append(why_alone)
+                peers = tuple(peer for peer in peers if peer != "rust")
+        saying.expect(sum(row.repeats * len(runner.sides_of(row, peers)) for row in rows))
         measured: list[report.Figures] = []
         try:
-            for outcome in runner.interleaved(rows, why_alone is None, limit, saying.run):
+            for outcome in runner.interleaved(rows, peers, limit, saying.run):
                 measured += report.rows_of(outcome, seed)
         except KeyboardInterrupt:
             left_out.append("Interrupted: what was measured until then follows.")

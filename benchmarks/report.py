@@ -166,9 +166,9 @@ def number(value: float | None) -> str:
 # ---- for later ------------------------------------------------------------------------------------------
 
 
-def save(rows: list[Figures], directory: Path = RESULTS) -> Path:
+def save(rows: list[Figures], directory: Path | None = None) -> Path:
     """Write the rows under today's date and the commit; rows measured again replace those of the same file."""
-    machine = runner.machine()
+    machine, directory = runner.machine(), directory or RESULTS
     path = directory / f"{datetime.date.today().isoformat()}-{runner.commit()}.json"
     held = json.loads(path.read_text()) if path.is_file() else []
     found = {identity(row): row for row in held} | {identity(row): {**row, "machine": machine} for row in rows}
