@@ -36,7 +36,7 @@ def located(edges: Collection, asking: str) -> Collection:
             hint=f'Cast one: edges.with_columns(dst=edges.dst.cast("{src}")).',
         )
     ends = edges.with_columns(src=col("src").cast(str(src)), dst=col("dst").cast(str(dst)))
-    return ends.filter(~col("src").is_null() & ~col("dst").is_null())
+    return ends.filter(col("src").is_not_null() & col("dst").is_not_null())
 
 
 def undirected(edges: Collection) -> Collection:
@@ -73,7 +73,7 @@ def sources_of(sources: Collection, edges: Collection, asking: str) -> Collectio
             f"{asking} takes sources that are ids of the edges, of type {wanted}; theirs are of type {found}.",
             hint=f'Cast them: sources.select(id=sources["{name}"].cast("{wanted}")).',
         )
-    return sources.select(id=col(name).cast(str(wanted))).filter(~col("id").is_null())
+    return sources.select(id=col(name).cast(str(wanted))).filter(col("id").is_not_null())
 
 
 def weight_of(edges: Collection, weight: object, asking: str) -> Column | object:

@@ -86,7 +86,7 @@ def shortest_paths(
     start = sources_of(sources, edges, "shortest_paths")
     steps = edges.select("src", "dst", weight=lit(1) if weight is None else weight_of(edges, weight, "shortest_paths"))
     kind = _kind_of_sums(steps.schema["weight"], weight)
-    steps = steps.filter(~col("weight").is_null())
+    steps = steps.filter(col("weight").is_not_null())
     start = start.select(source="id", id="id", distance=lit(0).cast(kind))
 
     def nearer(paths: Collection) -> Collection:

@@ -41,6 +41,9 @@ def pagerank(edges: Collection, alpha: float = 0.85, max_iter: int = 100, tol: f
     are whole multiples of `tol`, rounded down where they are handed on; they rise from below until they stay, or
     for `max_iter` rounds.  So they depend on nothing but the links, and a change travels only as far as it matters.
 
+    A change of one link moves about 1 / tol units: with tol=1e-2 that is a small part of a graph of thousands of pages,
+    with the default, networkx's, it may be all of it, and no cheaper than starting over.
+
     Ranks are not divided by their sum, which would change every row at every change.  Divided by it they are
     networkx's, up to rounding: a page without links is there taken as one that links to all, which changes the sum
     and not the proportions.

@@ -119,9 +119,14 @@ def test_weights_may_be_negative_where_no_cycle_is():
     assert found == [(1, 1, 0, 1), (1, 2, 5, 1), (1, 3, 1, 1)]
 
 
-@pytest.mark.parametrize("weight", ["km", col("km"), lambda road: road.km, lambda road: road.km * 1])
+@pytest.mark.parametrize(
+    "weight",
+    [lambda edges: "km", lambda edges: col("km"), lambda edges: edges.km, lambda edges: lambda road: road.km * 1],
+    ids=["name", "col", "the edges' column", "lambda"],
+)
 def test_a_weight_is_a_column_or_an_expression(weight):
-    flow = program(lambda edges, sources: shortest_paths(edges, sources, weight), "src long, dst long, km long")
+    build = lambda edges, sources: shortest_paths(edges, sources, weight(edges))
+    flow = program(build, "src int, dst long, km long")
     found = flow.compute(edges=[(1, 2, 5), (2, 3, None)], sources=[(1,)])["out"].rows()
     assert found == [(1, 1, 0, 1), (1, 2, 5, 1)]  # an edge without a weight leads nowhere
 
