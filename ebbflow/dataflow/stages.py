@@ -17,19 +17,24 @@ from ebbflow.dataflow.graph import Graph, renumbered
 
 @dataclass
 class Stage:
-    """A graph to run, the program's inputs that it waits for, and what it takes from earlier stages by name."""
+    """A graph to run, the program's inputs that it waits for, and what it takes from earlier stages by name.
+
+    moved: the numbers that nodes of the whole program have here.
+    """
 
     graph: Graph
     inputs: frozenset[str]
     imports: set[str] = field(default_factory=set)
     exports: set[str] = field(default_factory=set)
+    moved: dict[int, int] = field(default_factory=dict)
 
 
 def cut(graph: Graph) -> list[Stage]:
     """The stages of a graph, each after those it reads."""
     belongs = classes(graph)
     if len(set(belongs.values())) <= 1:
-        return [Stage(graph, next(iter(belongs.values()), frozenset()))]
+        same = {number: number for number in range(len(graph.nodes))}
+        return [Stage(graph, next(iter(belongs.values()), frozenset()), moved=same)]
     order = sorted(set(belongs.values()), key=lambda names: (len(names), sorted(names)))
     stages = {names: _Building(graph, names) for names in order}
     for number in sorted(belongs):
@@ -71,7 +76,7 @@ class _Building:
         self.whole = graph
         self.stage = Stage(Graph(graph.coordinates), names)
         self.stage.graph.loops = list(graph.loops)
-        self.moved: dict[int, int] = {}
+        self.moved = self.stage.moved
 
     def take(self, number: int, belongs: Classes, stages: Stages) -> None:
         """A node of this stage."""

@@ -400,8 +400,14 @@ class Collection:
     def explain(self) -> Lines:
         """The plan that leads to this collection, as text."""
         from ebbflow.dataflow import explain  # only who looks waits for it
+        from ebbflow.runtime.notes import notes
 
-        return Lines(explain.text(self._graph.leading_to(self._node)))
+        graph = self._graph.leading_to(self._node)
+        if self._graph.scopes[self._node]:
+            return Lines(explain.text(graph))  # what leads out of the loop is not known yet
+        asked = self._graph.leading_to(self._node)
+        asked.add(n.Output("this", len(asked.nodes) - 1))
+        return Lines(explain.text(graph, notes(asked)))
 
     def __repr__(self) -> str:
         return f"Collection {called(self._graph, self._node)} ({self.schema})"

@@ -190,13 +190,24 @@ class Dataflow:
     # ---- showing ----------------------------------------------------------------------------
 
     def explain(self) -> Lines:
-        """The plan as text: what is shared, where it stands in your file."""
-        from ebbflow.dataflow import explain  # only who looks waits for it
+        """The plan as text, with what the planner made of it: shared arrangements, exchanges left out, short cuts.
 
-        return Lines(explain.text(self.graph))
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("degrees", edges.group_by("src").count())
+        >>> [line.strip() for line in flow.explain().splitlines() if "- " in line and "<-" not in line]
+        ['- short cut: its times are totally ordered; keeps no output']
+        """
+        from ebbflow.dataflow import explain  # only who looks waits for it
+        from ebbflow.runtime.notes import notes
+
+        return Lines(explain.text(self.graph, notes(self.graph)))
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.explain()}" if self.graph.nodes else repr(self)
+        from ebbflow.dataflow import explain
+
+        return f"{self!r}\n{explain.text(self.graph)}" if self.graph.nodes else repr(self)
 
     def __repr__(self) -> str:
         inputs = [node.name for node in self.graph.nodes if isinstance(node, n.Input)]
