@@ -74,7 +74,7 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
     n = 1 if H[d + 1] else 0
     if count > 1:
         sort_rows(H, W, d, count, w)
-        n = sum_equal(H, d, count, w)
+        n = sum_equal(H, W, d, count, w)
     if n == 0:
         return
     H[W + DELTAS] += n

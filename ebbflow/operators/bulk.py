@@ -9,7 +9,21 @@ Rule: rows leave sorted by (hash, key, values, rank), equal ones summed, zeros d
 from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
-from ebbflow.trace.heap import BULK, BULK2, CAP, COUNTS, COUNTS2, LARGE, VECTOR, drop_vector, reserve, same
+from ebbflow.trace.heap import (
+    BULK,
+    BULK2,
+    CAP,
+    COUNTS,
+    COUNTS2,
+    LARGE,
+    OVERFLOW,
+    VECTOR,
+    drop_vector,
+    fail,
+    reserve,
+    same,
+    sum_fits,
+)
 from ebbflow.trace.segment import sort_rows
 
 HASH_BITS = 63
@@ -39,7 +53,7 @@ def scatter(H, p, n, step, skip, to, w, shift, mask, counts):
 
 
 @kernel
-def sum_equal(H, p, n, w):
+def sum_equal(H, W, p, n, w):
     """Sum the diffs of equal rows `rank, diff, words` that stand together, drop zeros.  Returns how many are left."""
     o = p
     i = 0
@@ -48,6 +62,9 @@ def sum_equal(H, p, n, w):
         s = H[a + 1]
         i += 1
         while i < n and H[p + i * w] == H[a] and same(H, p + i * w + 2, a + 2, w - 2):
+            if not sum_fits(s, H[p + i * w + 1]):
+                fail(H, W, OVERFLOW, 0, H[a], s)
+                return 0
             s += H[p + i * w + 1]
             i += 1
         if s:
@@ -76,7 +93,7 @@ def order_part(H, W, p, m, w, shift, o):
             left = 1 if H[a + 1] else 0
             if e > i + 1:
                 sort_rows(H, W, a, e - i, w)
-                left = sum_equal(H, a, e - i, w)
+                left = sum_equal(H, W, a, e - i, w)
             for k in range(left * w):
                 H[o + k] = H[a + k]
             o += left * w

@@ -11,7 +11,20 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.node import BUFFER, LANES, NUMBER, RAW
-from ebbflow.trace.heap import CAP, LEN, OVERFLOW, PTR, alloc, copy_words, fail, hash_lanes, release, reserve, same
+from ebbflow.trace.heap import (
+    CAP,
+    LEN,
+    OVERFLOW,
+    PTR,
+    alloc,
+    copy_words,
+    fail,
+    hash_lanes,
+    release,
+    reserve,
+    same,
+    sum_fits,
+)
 
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
@@ -62,10 +75,10 @@ def absorb(H, W, nd, row, rank, diff):
     while H[slots + i]:
         q = p + H[slots + i] - 1
         if same(H, q, p + at, n + 1):
-            total = H[q + n + 1] + diff
-            if (diff > 0 and total < H[q + n + 1]) or (diff < 0 and total > H[q + n + 1]):
+            if not sum_fits(H[q + n + 1], diff):
                 fail(H, W, OVERFLOW, H[nd + NUMBER], rank, diff)
-            H[q + n + 1] = total
+                return
+            H[q + n + 1] += diff
             return
         i = (i + 1) & (size - 1)
     H[slots + i] = at + 1

@@ -49,12 +49,11 @@ NULL = -9223372036854775808
 
 @inline
 def product(H, W, jn, a, b, rank):
-    """a * b, refused when it leaves 62 bits."""
-    d = a * b
-    if a != 0 and (abs(a) | abs(b)) >= (1 << 31) and (d // a != b or abs(d) >= (1 << 62)):
+    """a * b, refused when it leaves 62 bits: asked before it is computed, as compiled products are taken to fit."""
+    if a != 0 and (abs(a) | abs(b)) >= (1 << 31) and abs(b) > ((1 << 62) - 1) // abs(a):
         fail(H, W, OVERFLOW, H[jn + NUMBER], rank, a)
         return 0
-    return d
+    return a * b
 
 
 @inline

@@ -191,6 +191,12 @@ def hash_lanes(H, p, n):
     return h & 0x7FFFFFFFFFFFFFFF
 
 
+@inline
+def sum_fits(a, b):
+    """Whether a + b is a word: asked before it is computed, as compiled sums are taken to fit."""
+    return a <= LAST - b if b >= 0 else a >= -LAST - b
+
+
 @kernel
 def fail(H, W, code, node, rank, word):
     """Remember the first thing that went wrong; the walk stops at its next look."""

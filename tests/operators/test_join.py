@@ -1,0 +1,153 @@
+from collections import Counter
+from itertools import product as pairs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.columns.schema import NULL
+from ebbflow.errors import NumberOverflow
+from ebbflow.operators import join as j
+from ebbflow.operators import node as kinds
+from ebbflow.runtime.local import LocalRuntime
+from ebbflow.trace import heap as h
+from tests.meaning.programs import Sketch
+from tests.meaning.runtimes import arrays, taken
+from tests.trace.heaps import Bench
+
+LARGE = st.integers(-(2**43) + 1, 2**43 - 1) | st.sampled_from([2**31, -(2**31), 2**32, -(2**32), 2**30, 0, 1, -1])
+
+
+@settings(max_examples=300)
+@given(LARGE, LARGE)
+def test_a_product_is_exact_or_refused(a, b):
+    bench = Bench()
+    jn = bench.node(kinds.JOIN)
+    bench.H[jn + kinds.NUMBER] = 3
+    found = j.product(bench.H, bench.W, jn, a, b, 9)
+    if abs(a * b) < 2**62:
+        assert (found, bench[h.ERROR]) == (a * b, 0)
+    else:
+        assert [bench[h.ERROR + i] for i in range(3)] == [h.OVERFLOW, 3, 9]
+
+
+# ---- two histories along one line -----------------------------------------------------------------
+
+ENTRIES = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9), st.integers(-2, 2), st.integers(0, 2)), max_size=25)
+DELTAS = st.dictionaries(st.tuples(st.integers(0, 1), st.integers(1, 9)), st.integers(-2, 2).filter(bool), max_size=12)
+
+
+@settings(max_examples=150)
+@given(ENTRIES, ENTRIES, DELTAS, st.integers(0, 2), st.integers(0, 3), st.booleans())
+def test_merged_histories_are_the_products_of_pairs_at_the_later_of_their_times(
+    before, now, deltas, rounds, seen, on_left
+):
+    bench = Bench()
+    jn = bench.node(kinds.JOIN, lanes=3)
+    bench.H[jn + kinds.PROJECTION] = bench.heap.keep([j.FROM_KEY, 0, j.FROM_LEFT, 0, j.FROM_RIGHT, 0])
+    sg, key = bench.segment(), bench.heap.keep([77])
+    for updates in (before, now):
+        for r, rank, diff, value in updates:
+            bench.push(sg, 3, r, rank, diff, (value,))
+        if updates is before:
+            bench.next_slice()
+            bench.push(sg, 3, 0, 1, 0, (0,))
+    listed = sorted(deltas.items())
+    p = bench.heap.keep([x for (value, rank), diff in listed for x in (rank, diff, value)])
+    stored = bench.entries(sg, 3)
+    old = bench.old(sg)
+    j.merge_histories(bench.H, bench.W, jn, int(on_left), key, p, len(listed), 3, rounds, seen, sg, 3)
+    words = bench.vector(jn + kinds.BUFFER)
+    found = Counter()
+    for i in range(0, len(words), 6):
+        r, rank, diff, *lanes = words[i : i + 6]
+        found[r, rank, *lanes] += diff
+    wanted = Counter()
+    for (i, (r, rank, diff, (other,))), ((value, t), d) in pairs(enumerate(stored), listed):
+        if i < old or r < seen:
+            lanes = (77, value, other) if on_left else (77, other, value)
+            wanted[max(r, rounds), max(rank, t), *lanes] += diff * d
+    assert {k: d for k, d in found.items() if d} == {k: d for k, d in wanted.items() if d}
+    assert bench.entries(sg, 3) == stored
+
+
+@pytest.mark.interpreted
+def test_two_long_histories_of_one_pair_cost_their_sum_not_their_product():
+    bench = Bench()
+    jn = bench.node(kinds.JOIN, lanes=1)
+    bench.H[jn + kinds.PROJECTION] = bench.heap.keep([j.FROM_KEY, 0])
+    sg, key = bench.segment(), bench.heap.keep([77])
+    bench.push(sg, 2, 0, 1, 0, ())
+    for rank in range(1, 21):
+        bench.push(sg, 2, 0, 2 * rank, (-1) ** rank, ())
+    p = bench.heap.keep([x for rank in range(1, 21) for x in (2 * rank + 1, (-1) ** rank)])
+    j.merge_histories(bench.H, bench.W, jn, 1, key, p, 20, 2, 0, 1, sg, 2)
+    assert len(bench.vector(jn + kinds.BUFFER)) // 4 <= 40
+
+
+@pytest.mark.interpreted
+def test_the_rows_of_a_group_are_brought_into_the_order_of_their_times():
+    bench = Bench()
+    rows = [(0, 30, 1), (0, 10, 1), (0, 20, 1), (1, 5, 1), (1, 4, 1), (0, 9, 2), (0, 8, 2)]
+    p = bench.heap.keep([x for row in rows for x in (row[0], row[1] << 44, row[2])])
+    j.order_groups(bench.H, bench.W, p, len(rows), 3)
+    words = bench.words(p, 3 * len(rows))
+    found = [(words[i], words[i + 1] >> 44, words[i + 2]) for i in range(0, len(words), 3)]
+    assert found == [(0, 10, 1), (0, 20, 1), (0, 30, 1), (1, 4, 1), (1, 5, 1), (0, 8, 2), (0, 9, 2)]
+
+
+# ---- the product rule -----------------------------------------------------------------------------
+
+
+def changes(width):
+    time = st.tuples(*[st.integers(0, 7 if width == 1 else 2)] * width)
+    row = st.tuples(st.integers(0, 1) | st.just(NULL), st.integers(0, 2))
+    return st.lists(st.tuples(st.sampled_from("xy"), row, time, st.integers(-2, 2).filter(bool)), max_size=40)
+
+
+def joined(left, right):
+    """Each pair of updates once, at the join of its two times."""
+    total = Counter()
+    for (_, (a, b), s, d), (_, (c, e), t, f) in pairs(left, right):
+        if a == c and a != NULL:
+            total[(a, b, e), tuple(map(max, s, t))] += d * f
+    return {key: diff for key, diff in total.items() if diff}
+
+
+@settings(max_examples=40)
+@pytest.mark.parametrize("width", [1, 2])
+@given(data=st.data())
+def test_each_pair_of_updates_meets_once_at_the_join_of_its_times(width, data):
+    history = data.draw(changes(width))
+    ends = sorted(data.draw(st.lists(st.integers(0, 8), max_size=3))) + [9]
+    s = Sketch(*("time", "valid")[:width])
+    x, y = s.input("x"), s.input("y")
+    s.output("xy", s.join(x, y, {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    s.output("xx", s.join(x, x, {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph, slice_times=data.draw(st.sampled_from([None, 2])))
+    for name in "xy":
+        rows = [change[1:] for change in history if change[0] == name]
+        runtime.feed(name, *arrays(rows, 2, width))
+    found = {"xy": {}, "xx": {}}
+    for end in ends:
+        runtime.advance(dict.fromkeys("xy", ((end, *[0] * (width - 1)),)))
+        for name, shown in found.items():
+            shown |= taken(runtime, name)
+    lefts, rights = ([change for change in history if change[0] == name] for name in "xy")
+    assert found["xy"] == joined(lefts, rights)
+    assert found["xx"] == joined(lefts, lefts)
+
+
+def test_copies_beyond_a_word_refuse_the_step_and_leave_it_pending():
+    s = Sketch()
+    s.output("out", s.join(s.input("x"), s.input("y"), {"a": "a"}, b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph)
+    runtime.feed("x", *arrays([((1, 5), (0,), 2**32)], 2, 1))
+    runtime.feed("y", *arrays([((1, 6), (0,), 2**32)], 2, 1))
+    with pytest.raises(NumberOverflow):
+        runtime.advance({"x": ((1,),), "y": ((1,),)})
+    runtime.discard()
+    runtime.feed("x", *arrays([((1, 5), (0,), 2**30)], 2, 1))
+    runtime.feed("y", *arrays([((1, 6), (0,), 2**30)], 2, 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    assert taken(runtime, "out") == {((5, 6), (0,)): 2**60}
