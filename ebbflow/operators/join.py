@@ -8,6 +8,7 @@ told by the rounds and by the order of the nodes; everything older has been.
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.gather import EVENT, sort_events
 from ebbflow.operators.node import (
     LANES,
     LEFT,
@@ -31,6 +32,10 @@ from ebbflow.trace.heap import (
     LEN,
     OVERFLOW,
     PTR,
+    REPLAYED,
+    SEEDS,
+    STORED_IN,
+    STORED_OUT,
     fail,
     join_rounds,
     reserve,
@@ -42,6 +47,7 @@ from ebbflow.trace.table import COUNT, SPINE, WIDTH
 
 # a projection: per output lane, where it comes from (0 key, 1 left, 2 right) and which lane there
 FROM_KEY, FROM_LEFT, FROM_RIGHT = 0, 1, 2
+GROUP = 3
 MANY = 4  # from so many times on both sides, histories are merged along time and not paired
 
 NULL = -9223372036854775808
@@ -67,34 +73,11 @@ def joined_row(H, W, jn, key, left, right, rounds, rank, diff):
 
 
 @kernel
-def order_groups(H, W, b, m, w):
-    """Put the rows of each group of equal values and rounds in the order of their ranks, where they are not already."""
-    j = 0
-    while j < m:
-        e = b + j * w
-        j2 = j + 1
-        sorted_ = True
-        while j2 < m and H[b + j2 * w] == H[e] and same(H, e + VALUE, b + j2 * w + VALUE, w - VALUE):
-            if rank_of(H[b + j2 * w + 1]) < rank_of(H[b + (j2 - 1) * w + 1]):
-                sorted_ = False
-            j2 += 1
-        if not sorted_:
-            for x in range(j + 1, j2):  # equal but for the second word: only that is moved
-                word = H[b + x * w + 1]
-                y = x - 1
-                while y >= j and H[b + y * w + 1] > word:
-                    H[b + (y + 1) * w + 1] = H[b + y * w + 1]
-                    y -= 1
-                H[b + (y + 1) * w + 1] = word
-        j = j2
-
-
-@kernel
 def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w):
-    """Both sides have many times: group each by value (and rounds), and walk each pair of groups along time.
+    """Both sides have many times: replay them together, so that each event meets only what is there at its time.
 
     needs:  times are ranks on one line; deltas sorted by (values, rank).
-    leaves: a row wherever a product of diffs is not zero: n + m steps for a pair of groups, not n * m.
+    leaves: a row wherever a product of diffs is not zero; as many steps as there are events, and values there at each.
     """
     guard = H[W + GUARD]
     bits = H[W + BITS]
@@ -110,46 +93,69 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         for k in range(w):
             H[b + m * w + k] = H[e + k]
         m += 1
-    sort_rows(H, W, b, m, w)  # by value and rounds, stable: within a group in the order of arrival
-    order_groups(H, W, b, m, w)
-    i = 0
-    while i < dn:
-        q = deltas + i * dw
-        i2 = i + 1
-        while i2 < dn and same(H, q + 2, deltas + i2 * dw + 2, dw - 2):
-            i2 += 1
-        j = 0
-        while j < m:
-            e = b + j * w
-            j2 = j + 1
-            while j2 < m and H[b + j2 * w] == H[e] and same(H, e + VALUE, b + j2 * w + VALUE, w - VALUE):
-                j2 += 1
-            at = join_rounds(H[e], rounds, guard, bits)
-            left = q + 2 if on_left else e + VALUE
-            right = e + VALUE if on_left else q + 2
-            x = i
-            y = j
-            sx = 0
-            sy = 0
-            while not ((x == i2 and (sx == 0 or y == j2)) or (y == j2 and sy == 0)):
-                tx = H[deltas + x * dw] if x < i2 else (1 << 62)
-                ty = rank_of(H[b + y * w + 1]) if y < j2 else (1 << 62)
-                if tx < ty:
-                    t = tx
-                    a = H[deltas + x * dw + 1]
-                    d = product(H, W, jn, a, sy, t)
-                    sx += a
-                    x += 1
+    sort_rows(H, W, b, m, w)  # by value and rounds
+    # groups of equal values (and rounds): a row, the sum of the diffs so far, the place among those that are there
+    g = reserve(H, W, W + STORED_OUT, GROUP * (dn + m))
+    z = reserve(H, W, W + STORED_IN, EVENT * (dn + m))
+    groups = 0
+    for i in range(dn + m):
+        mine = i < dn
+        e = deltas + i * dw if mine else b + (i - dn) * w
+        if mine:
+            new = i == 0 or not same(H, e + 2, e - dw + 2, dw - 2)
+        else:
+            new = i == dn or H[e] != H[e - w] or not same(H, e + VALUE, e - w + VALUE, w - VALUE)
+        if new:
+            H[g + groups * GROUP] = e
+            H[g + groups * GROUP + 1] = 0
+            groups += 1
+        H[z + i * EVENT] = H[e] if mine else rank_of(H[e + 1])
+        H[z + i * EVENT + 1] = H[e + 1] if mine else diff_of(H[e + 1])
+        H[z + i * EVENT + 2] = (groups - 1) * 2 + (1 if mine else 0)
+    sort_events(H, W, z, dn + m)
+    there = reserve(H, W, W + SEEDS, 2 * groups)  # those of the deltas, then those of the other side
+    mine_there = 0
+    others_there = 0
+    looked = dn + m
+    for i in range(dn + m):
+        t = H[z + i * EVENT]
+        a = H[z + i * EVENT + 1]
+        mine = H[z + i * EVENT + 2] & 1 == 1
+        x = H[z + i * EVENT + 2] >> 1
+        gx = g + x * GROUP
+        count = others_there if mine else mine_there
+        others = there + groups if mine else there
+        looked += count
+        for k in range(count):
+            gy = g + H[others + k] * GROUP
+            d = product(H, W, jn, a, H[gy + 1], t)
+            if d:
+                q = (H[gx] if mine else H[gy]) + 2
+                e = H[gy] if mine else H[gx]
+                at = join_rounds(H[e], rounds, guard, bits)
+                if on_left:
+                    joined_row(H, W, jn, key, q, e + VALUE, at, t, d)
                 else:
-                    t = ty
-                    a = diff_of(H[b + y * w + 1])
-                    d = product(H, W, jn, sx, a, t)
-                    sy += a
-                    y += 1
-                if d:
-                    joined_row(H, W, jn, key, left, right, at, t, d)
-            j = j2
-        i = i2
+                    joined_row(H, W, jn, key, e + VALUE, q, at, t, d)
+        was = H[gx + 1]
+        H[gx + 1] = was + a
+        list_ = there if mine else there + groups
+        count = mine_there if mine else others_there
+        if was == 0 and a != 0:
+            H[gx + 2] = count
+            H[list_ + count] = x
+            count += 1
+        elif was != 0 and was + a == 0:
+            count -= 1
+            last = H[list_ + count]
+            H[list_ + H[gx + 2]] = last
+            H[g + last * GROUP + 2] = H[gx + 2]
+        if mine:
+            mine_there = count
+        else:
+            others_there = count
+    H[W + REPLAYED] += looked
+    H[W + FUEL] -= looked
 
 
 @kernel
@@ -175,11 +181,11 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     # of this slice, the rounds below `seen` have been shown by the other side
     seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds
     old = H[sg + OLD]
-    H[W + FUEL] -= n * dn
     general = H[W + GENERAL]
     if not general and dn > MANY and n - old > MANY:
         merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         return
+    H[W + FUEL] -= n * dn
     p = H[sg + PTR]
     guard = H[W + GUARD]
     bits = H[W + BITS]

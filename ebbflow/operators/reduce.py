@@ -30,7 +30,7 @@ from ebbflow.operators.reducers import (
     answer_total,
 )
 from ebbflow.operators.replay import replay, values_at
-from ebbflow.operators.say import answer_values, ask, correct
+from ebbflow.operators.say import answer_values, ask, correct, forget_gone
 from ebbflow.operators.sums import add_row, gather_sums, touch_input
 from ebbflow.trace.heap import (
     DELTA,
@@ -100,6 +100,8 @@ def visit_total(H, W, nd, tb, rc, rounds, so, w1):
         H[W + EVALS] += 1
         answer_total(H, W, nd, total)
         correct(H, W, nv, t)
+        if H[nd + SHORT]:
+            forget_gone(H, W, step)
 
 
 @kernel
@@ -154,6 +156,8 @@ def visit_sums(H, W, nd, tb, rc, rounds, so, w1):
         H[W + EVALS] += 1
         answer_sums(H, W, nd, acc, t)
         correct(H, W, nv, t)
+        if H[nd + SHORT]:
+            forget_gone(H, W, step)
 
 
 @kernel
@@ -186,6 +190,8 @@ def visit_values(H, W, nd, tb, rc, rounds, so, w1):
         b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
         answer_values(H, W, nd, v, vn, vstep, t)
         correct(H, W, nv, t)
+        if H[nd + SHORT]:
+            forget_gone(H, W, step)
 
 
 @kernel

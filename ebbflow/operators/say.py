@@ -62,6 +62,23 @@ def correct(H, W, nv, rank):
 
 
 @kernel
+def forget_gone(H, W, step):
+    """Drop from HAVE what is there no more, so that a key's long line of answers is not looked through at each of them.
+
+    needs:  no event points into HAVE.
+    """
+    h = H[W + HAVE + PTR]
+    kept = 0
+    for i in range(0, H[W + HAVE + LEN], step):
+        if H[h + i] != 0:
+            if kept != i:
+                for k in range(step):
+                    H[h + kept + k] = H[h + i + k]
+            kept += step
+    H[W + HAVE + LEN] = kept
+
+
+@kernel
 def answer_values(H, W, nd, v, vn, step, rank):
     """The answer of the reducers that look at values."""
     H[W + EVALS] += 1

@@ -85,15 +85,21 @@ def test_two_long_histories_of_one_pair_cost_their_sum_not_their_product():
     assert len(bench.vector(jn + kinds.BUFFER)) // 4 <= 40
 
 
-@pytest.mark.interpreted
-def test_the_rows_of_a_group_are_brought_into_the_order_of_their_times():
+@pytest.mark.parametrize("count", [50, 200])
+def test_an_event_meets_only_the_values_that_are_there_at_its_time(count):
+    """Each side holds another value at each time, and one only: as many steps as events, not as pairs of values."""
     bench = Bench()
-    rows = [(0, 30, 1), (0, 10, 1), (0, 20, 1), (1, 5, 1), (1, 4, 1), (0, 9, 2), (0, 8, 2)]
-    p = bench.heap.keep([x for row in rows for x in (row[0], row[1] << 44, row[2])])
-    j.order_groups(bench.H, bench.W, p, len(rows), 3)
-    words = bench.words(p, 3 * len(rows))
-    found = [(words[i], words[i + 1] >> 44, words[i + 2]) for i in range(0, len(words), 3)]
-    assert found == [(0, 10, 1), (0, 20, 1), (0, 30, 1), (1, 4, 1), (1, 5, 1), (0, 8, 2), (0, 9, 2)]
+    jn = bench.node(kinds.JOIN, lanes=3)
+    bench.H[jn + kinds.PROJECTION] = bench.heap.keep([j.FROM_KEY, 0, j.FROM_LEFT, 0, j.FROM_RIGHT, 0])
+    sg, key = bench.segment(), bench.heap.keep([77])
+    for i in range(count):
+        bench.push(sg, 3, 0, 4 * i + 1, 1, (i,))
+        bench.push(sg, 3, 0, 4 * i + 2, -1, (i,))
+    deltas = [(4 * i + 3 + end, 1 - 2 * end, i) for i in range(count) for end in range(2)]
+    p = bench.heap.keep([x for delta in deltas for x in delta])
+    j.merge_histories(bench.H, bench.W, jn, 1, key, p, len(deltas), 3, 0, 1, sg, 3)
+    assert len(bench.vector(jn + kinds.BUFFER)) == 0
+    assert bench[h.REPLAYED] <= 6 * count
 
 
 # ---- the product rule -----------------------------------------------------------------------------

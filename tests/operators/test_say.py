@@ -63,6 +63,14 @@ def test_what_was_said_already_is_not_said_again():
     assert sorted(listed(bench, h.DELTA, 1, head=2)) == [(5, -2, 7), (5, -1, 8), (5, 3, 9)]
 
 
+@given(ROWS, st.integers(0, 2))
+def test_what_is_there_no_more_is_forgotten_and_nothing_else(have, nv):
+    bench = Bench()
+    load(bench, h.HAVE, have, nv)
+    say.forget_gone(bench.H, bench.W, nv + 1)
+    assert listed(bench, h.HAVE, nv) == [(c, *(value, -value)[:nv]) for c, value in have if c]
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), ROWS), max_size=6))
 def test_a_function_is_asked_about_the_rows_that_are_there(groups):
     bench = Bench()
