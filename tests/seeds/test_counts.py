@@ -95,11 +95,11 @@ def odd_and_even(count):
     return runtime
 
 
-def test_odd_counts_and_even_counts_never_meet():
-    odd_and_even(4_000)
+def test_odd_counts_and_even_counts_never_meet_and_cost_near_linear_work():
+    few, many = (work(odd_and_even(count)) for count in (500, 4000))
+    assert many < 8 * few * 1.25
 
 
 @pytest.mark.slow
-def test_odd_counts_and_even_counts_at_a_hundred_thousand_times():
-    """Linear in the number of slices, quadratic within one: a million times take minutes, and should take seconds."""
-    odd_and_even(100_000)
+def test_odd_counts_and_even_counts_at_a_million_times():
+    assert work(odd_and_even(1_000_000)) < 1.25 * 1000 * work(odd_and_even(1000))
