@@ -7,25 +7,33 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from ebbflow.operators import node as kinds
-from ebbflow.operators.sums import SUMS_FAMILY
+from ebbflow.operators import sums
 from ebbflow.runtime.worker import Worker
+from ebbflow.times.lattice import advance
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.segment import VALUE
 from tests.trace.heaps import entries, records
 
 Kept = dict[tuple, int]  # (rounds, time, values) -> diff
 
 
-def time_of(worker: Worker, rank: int) -> tuple[int, ...]:
-    """A rank's time; what one coordinate's earlier slices left has none."""
+Antichain = tuple[tuple[int, ...], ...]
+
+
+def time_of(worker: Worker, rank: int, lower: Antichain = ()) -> tuple[int, ...]:
+    """A rank's time, as readers from `lower` on see it; what one coordinate's earlier slices left has none."""
     if not worker.plan.general:
         return ()
     c = len(worker.plan.graph.coordinates)
-    return tuple(worker.heap.vector(worker.W + h.TIMES).reshape(-1, c)[rank].tolist())
+    time = worker.heap.vector(worker.W + h.TIMES).reshape(-1, c)[rank]
+    return tuple(advance(time, np.array(lower, np.int64).reshape(-1, c)).tolist())
 
 
-def kept(worker: Worker) -> dict[int, dict[tuple[int, ...], tuple[Kept, ...]]]:
+def kept(worker: Worker, lower: Antichain = ()) -> dict[int, dict[tuple[int, ...], tuple[Kept, ...]]]:
     """By cell and key, what the key's families hold; keys of which nothing is left do not count."""
     H, found = worker.H, {}
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
@@ -34,24 +42,44 @@ def kept(worker: Worker) -> dict[int, dict[tuple[int, ...], tuple[Kept, ...]]]:
             found[cell.number] = keys = {}
             for rc in records(H, tb):
                 key = tuple(H[rc : rc + len(cell.key)].tolist())
-                families = families_of(worker, tb, rc)
+                families = families_of(worker, tb, rc, lower)
                 assert key not in keys
                 if any(families):
                     keys[key] = families
     return found
 
 
-def families_of(worker: Worker, tb: int, rc: int) -> tuple[Kept, ...]:
-    H, found = worker.H, []
-    for f in range(int(H[tb + t.FAMILIES])):
-        sg, total = int(t.segment_of(H, tb, rc, f)), Counter()
-        for rounds, rank, diff, values in entries(H, sg, int(H[tb + t.WIDTH + f])):
-            if f == SUMS_FAMILY:  # an accumulator for each rounds, whose words are its value
-                total[rounds, values] = 1
+def families_of(worker: Worker, tb: int, rc: int, lower: Antichain) -> tuple[Kept, ...]:
+    if worker.H[tb + t.FOLDS]:
+        return ({}, family_of(worker, tb, rc, 1, lower), totals_of(worker, tb, rc))
+    return tuple(family_of(worker, tb, rc, f, lower) for f in range(int(worker.H[tb + t.FAMILIES])))
+
+
+def family_of(worker: Worker, tb: int, rc: int, family: int, lower: Antichain) -> Kept:
+    total: Counter = Counter()
+    sg, width = int(t.segment_of(worker.H, tb, rc, family)), int(worker.H[tb + t.WIDTH + family])
+    for rounds, rank, diff, values in entries(worker.H, sg, width):
+        total[rounds, time_of(worker, rank, lower), values] += diff
+    return {key: diff for key, diff in total.items() if diff}
+
+
+def totals_of(worker: Worker, tb: int, rc: int) -> Kept:
+    """A key's accumulators, with the rows that wait to be added."""
+    H, W, spec = worker.H, worker.W, int(worker.H[tb + t.FOLDS])
+    words, found = int(H[spec + sums.WORDS]), {}
+    for family in (0, sums.SUMS_FAMILY):
+        sg, width = int(t.segment_of(H, tb, rc, family)), int(H[tb + t.WIDTH + family])
+        for i, (rounds, _, diff, _) in enumerate(entries(H, sg, width)):
+            acc = found.setdefault(rounds, worker.heap.zeros(words))
+            values = int(H[sg + h.PTR]) + i * width + VALUE
+            if family == 0:
+                sums.add_row(H, spec, acc, values, diff)
             else:
-                total[rounds, time_of(worker, rank), values] += diff
-        found.append({key: diff for key, diff in total.items() if diff})
-    return tuple(found)
+                sums.add_sums(H, spec, acc, values)
+    totals = {rounds: tuple(H[acc : acc + words].tolist()) for rounds, acc in found.items()}
+    for acc in found.values():
+        h.release(H, W, acc, words)
+    return {(rounds, total): 1 for rounds, total in totals.items() if any(total)}
 
 
 def waiting(worker: Worker) -> dict[str, list]:
@@ -73,5 +101,5 @@ def waiting(worker: Worker) -> dict[str, list]:
     return {name: sorted(items) for name, items in state.items()}
 
 
-def state(worker: Worker) -> tuple:
-    return kept(worker), waiting(worker)
+def state(worker: Worker, lower: Antichain = ()) -> tuple:
+    return kept(worker, lower), waiting(worker)
