@@ -1,6 +1,7 @@
 """The Rust original as a peer: built where cargo is found, run like a workload, its result in our words.
 
-Its compiled form stands in the user's cache, outside the checkout, and is built again only where its source changed.
+It is built in the user's cache from a copy of its source, so that checkouts share it and none gets files of cargo's;
+it is built again only where the source changed.
 
 Rule: without cargo there is no peer, and that is said; nothing is installed.
 """
@@ -37,10 +38,11 @@ def build(say: Callable[[str], None], jobs: int | None = None) -> str | None:
     tool = cargo()
     if tool is None:
         return "cargo was not found, so ours run alone. https://rustup.rs installs it."
+    place = copied()
     command = [tool, "build", "--release", *(["-j", str(jobs)] if jobs else [])]
     environment = os.environ | {"CARGO_TARGET_DIR": str(cache() / "rust"), "CARGO_TERM_COLOR": "never"}
     with subprocess.Popen(
-        command, cwd=SOURCE, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
+        command, cwd=place, env=environment, stderr=subprocess.PIPE, text=True, errors="replace"
     ) as running:
         assert running.stderr is not None
         compiled, last = 0, ""
@@ -52,6 +54,17 @@ def build(say: Callable[[str], None], jobs: int | None = None) -> str | None:
     if running.returncode:
         return f"the Rust peer was not built, so ours run alone: {last}"
     return None
+
+
+def copied() -> Path:
+    """The source in the cache; files that are the same keep their date, by which cargo knows them."""
+    place = cache() / "rust-source"
+    for file in [SOURCE / "Cargo.toml", *sorted(SOURCE.rglob("*.rs"))]:
+        there = place / file.relative_to(SOURCE)
+        if not there.is_file() or there.read_bytes() != file.read_bytes():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, there)
+    return place
 
 
 def command(arguments: tuple[str, ...]) -> list[str]:
