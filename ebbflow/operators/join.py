@@ -22,14 +22,18 @@ from ebbflow.operators.node import (
     TB,
     emit,
 )
-from ebbflow.trace.clock import join_ranks
+from ebbflow.operators.replay import HEAD, advance_buffer, put_row
+from ebbflow.trace.clock import intern_time, join_ranks, row_of
 from ebbflow.trace.heap import (
     BITS,
+    COORDS,
+    EVENTS,
     EVENTS2,
     FUEL,
     GENERAL,
     GUARD,
     LEN,
+    LOWER,
     OVERFLOW,
     PTR,
     REPLAYED,
@@ -48,6 +52,7 @@ from ebbflow.trace.table import COUNT, SPINE, WIDTH
 # a projection: per output lane, where it comes from (0 key, 1 left, 2 right) and which lane there
 FROM_KEY, FROM_LEFT, FROM_RIGHT = 0, 1, 2
 GROUP = 3
+LOOSE_ROWS = 4  # rows that a buffer may have more than twice what was left of it, before its times are advanced
 MANY = 4  # from so many times on both sides, histories are merged along time and not paired
 
 NULL = -9223372036854775808
@@ -73,14 +78,8 @@ def joined_row(H, W, jn, key, left, right, rounds, rank, diff):
 
 
 @kernel
-def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w):
-    """Both sides have many times: replay them together, so that each event meets only what is there at its time.
-
-    needs:  times are ranks on one line; deltas sorted by (values, rank).
-    leaves: a row wherever a product of diffs is not zero; as many steps as there are events, and values there at each.
-    """
-    guard = H[W + GUARD]
-    bits = H[W + BITS]
+def shown_of(H, W, sg, w, seen):
+    """What the other side has shown of a key, in EVENTS2, equal values and rounds side by side.  Returns how many."""
     n = H[sg + LEN]
     old = H[sg + OLD]
     p = H[sg + PTR]
@@ -93,7 +92,27 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         for k in range(w):
             H[b + m * w + k] = H[e + k]
         m += 1
-    sort_rows(H, W, b, m, w)  # by value and rounds
+    sort_rows(H, W, b, m, w)
+    return m
+
+
+@inline
+def differs(H, e, w, mine):
+    """Whether a row has other values (or, on the other side, other rounds) than the one before it."""
+    return (not mine and H[e] != H[e - w]) or not same(H, e + VALUE, e - w + VALUE, w - VALUE)
+
+
+@kernel
+def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w):
+    """Both sides have many times: replay them together, so that each event meets only what is there at its time.
+
+    needs:  times are ranks on one line; deltas sorted by (values, rank).
+    leaves: a row wherever a product of diffs is not zero; as many steps as there are events, and values there at each.
+    """
+    guard = H[W + GUARD]
+    bits = H[W + BITS]
+    m = shown_of(H, W, sg, w, seen)
+    b = H[W + EVENTS2 + PTR]
     # groups of equal values (and rounds): a row, the sum of the diffs so far, the place among those that are there
     g = reserve(H, W, W + STORED_OUT, GROUP * (dn + m))
     z = reserve(H, W, W + STORED_IN, EVENT * (dn + m))
@@ -101,11 +120,7 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
     for i in range(dn + m):
         mine = i < dn
         e = deltas + i * dw if mine else b + (i - dn) * w
-        if mine:
-            new = i == 0 or not same(H, e + 2, e - dw + 2, dw - 2)
-        else:
-            new = i == dn or H[e] != H[e - w] or not same(H, e + VALUE, e - w + VALUE, w - VALUE)
-        if new:
+        if i == 0 or i == dn or differs(H, e, dw if mine else w, mine):
             H[g + groups * GROUP] = e
             H[g + groups * GROUP + 1] = 0
             groups += 1
@@ -159,6 +174,81 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
 
 
 @kernel
+def replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w):
+    """The same where times are only partly ordered: each event meets what is buffered of the other side.
+
+    Buffered times are advanced to the meet of all that is to come: those no later event can tell apart are summed.
+
+    needs:  times are interned.
+    leaves: a row for each event and each thing buffered then, at the join of their times.
+    """
+    c = H[W + COORDS]
+    row = HEAD + c
+    guard = H[W + GUARD]
+    bits = H[W + BITS]
+    m = shown_of(H, W, sg, w, seen)
+    b = H[W + EVENTS2 + PTR]
+    g = reserve(H, W, W + SEEDS, dn + m)  # a row of each group
+    z = reserve(H, W, W + EVENTS, (dn + m) * (row + c))
+    groups = 0
+    for i in range(dn + m):
+        mine = i < dn
+        e = deltas + i * dw if mine else b + (i - dn) * w
+        if i == 0 or i == dn or differs(H, e, dw if mine else w, mine):
+            H[g + groups] = e
+            groups += 1
+        q = z + i * row
+        H[q] = (groups - 1) * 2 + (1 if mine else 0)
+        H[q + 1] = H[e + 1] if mine else diff_of(H[e + 1])
+        t = row_of(H, W, H[e] if mine else rank_of(H[e + 1]))
+        for k in range(c):
+            H[q + HEAD + k] = H[t + k]
+    sort_rows(H, W, z, dn + m, row)  # by the coordinates, from left to right: causes before effects
+    meets = z + (dn + m) * row
+    for i in range(dn + m - 1, -1, -1):
+        for k in range(c):
+            x = H[z + i * row + HEAD + k]
+            if i + 1 < dn + m and H[meets + (i + 1) * c + k] < x:
+                x = H[meets + (i + 1) * c + k]
+            H[meets + i * c + k] = x
+    H[W + STORED_IN + LEN] = 0
+    H[W + STORED_OUT + LEN] = 0
+    room = LOOSE_ROWS * row
+    room_of_others = room
+    before = H[W + REPLAYED]
+    for i in range(dn + m):
+        q = z + i * row
+        mine = H[q] & 1 == 1
+        x = H[q] >> 1
+        others = W + STORED_OUT if mine else W + STORED_IN
+        for at in range(0, H[others + LEN], row):
+            y = H[others + PTR] + at
+            both = H[W + LOWER + PTR] + H[W + LOWER + LEN]  # scratch behind the frontier
+            for k in range(c):
+                H[both + k] = max(H[q + HEAD + k], H[y + HEAD + k])
+            t = intern_time(H, W, both)
+            d = product(H, W, jn, H[q + 1], H[y + 1], t)
+            delta = H[g + x] if mine else H[g + H[y]]
+            e = H[g + H[y]] if mine else H[g + x]
+            joined = join_rounds(H[e], rounds, guard, bits)
+            if on_left:
+                joined_row(H, W, jn, key, delta + 2, e + VALUE, joined, t, d)
+            else:
+                joined_row(H, W, jn, key, e + VALUE, delta + 2, joined, t, d)
+            H[W + REPLAYED] += 1
+        buffer = W + STORED_IN if mine else W + STORED_OUT
+        put_row(H, W, buffer, x, H[q + 1], q + HEAD, c)
+        if H[buffer + LEN] > (room if mine else room_of_others) and i + 1 < dn + m:
+            advance_buffer(H, W, buffer, HEAD, row, meets + (i + 1) * c)
+            more = 2 * H[buffer + LEN] + LOOSE_ROWS * row
+            if mine:
+                room = more
+            else:
+                room_of_others = more
+    H[W + FUEL] -= H[W + REPLAYED] - before
+
+
+@kernel
 def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     """New rows `rank, diff, values` of one key at these rounds meet what the other side has shown so far."""
     if on_left:
@@ -182,8 +272,11 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds
     old = H[sg + OLD]
     general = H[W + GENERAL]
-    if not general and dn > MANY and n - old > MANY:
-        merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
+    if dn > MANY and n - old > MANY:
+        if general:
+            replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
+        else:
+            merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         return
     H[W + FUEL] -= n * dn
     p = H[sg + PTR]

@@ -1,5 +1,6 @@
 from collections import Counter
 from itertools import product as pairs
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -142,6 +143,32 @@ def test_each_pair_of_updates_meets_once_at_the_join_of_its_times(width, data):
     lefts, rights = ([change for change in history if change[0] == name] for name in "xy")
     assert found["xy"] == joined(lefts, rights)
     assert found["xx"] == joined(lefts, lefts)
+
+
+@pytest.mark.parametrize("width", [2, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_long_histories_with_partly_ordered_times_meet_as_pairs_would(width, seed):
+    """Many updates of one key: they are replayed through buffers, in two steps of which the second meets the first."""
+    random = Random(seed)
+    time = lambda: tuple(random.randrange(9) for _ in range(width))
+    history = [
+        (random.choice("xy"), (1, random.randrange(3)), time(), random.choice([-2, -1, 1, 2]))
+        for _ in range(random.choice([30, 120]))
+    ]
+    s = Sketch(*"abc"[:width])
+    x, y = s.input("x"), s.input("y")
+    s.output("xy", s.join(x, y, {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph)
+    for name in "xy":
+        runtime.feed(name, *arrays([change[1:] for change in history if change[0] == name], 2, width))
+    found = {}
+    for end in (random.randrange(9), 9):
+        runtime.advance(dict.fromkeys("xy", ((end,) * width,)))
+        found |= taken(runtime, "xy")
+    runtime.advance({"x": (), "y": ()})
+    found |= taken(runtime, "xy")
+    assert found == joined(*([change for change in history if change[0] == name] for name in "xy"))
+    assert runtime.counters()["replayed"] > 0
 
 
 def test_copies_beyond_a_word_refuse_the_step_and_leave_it_pending():

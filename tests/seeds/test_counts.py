@@ -75,7 +75,6 @@ def test_a_join_along_one_line_is_near_linear():
     assert many < 8 * few * 1.25
 
 
-@pytest.mark.xfail(strict=True, reason="with several coordinates a join pairs the updates of a key, all with all")
 def test_a_join_along_two_parallel_lines_is_near_linear():
     few, many = (work(join_along(*lines(count))) for count in (100, 800))
     assert many < 8 * few * 1.5
