@@ -1,0 +1,147 @@
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.columns.pool import Pool
+from ebbflow.errors import PlanError
+from ebbflow.operators import edges
+from ebbflow.operators import node as kinds
+from ebbflow.runtime import host as hosts
+from ebbflow.runtime import walk as w
+from ebbflow.runtime.host import Host
+from tests.meaning.programs import Sketch, components, strong
+from tests.meaning.runtimes import arrays
+from tests.runtime.states import kept
+from tests.trace.heaps import records
+
+
+def program(*coordinates):
+    s = Sketch(*coordinates)
+    x = s.input("x")
+    y = s.input("y")
+    pairs = s.join(x, y, {"b": "a"}, a="left.a", b="right.b")
+    s.output("joined", pairs)
+    s.output("counted", s.aggregate(pairs, ("a",), n=("count_rows", None), m=("max", "b"), k=("sum", "b")))
+    s.output("linked", components(s, s.distinct(x)))
+    return s.graph
+
+
+def changes(width):
+    time = st.tuples(*[st.integers(0, 3)] * width)
+    row = st.tuples(st.integers(0, 4), st.integers(0, 4))
+    return st.lists(st.tuples(st.sampled_from("xy"), row, time, st.sampled_from([1, 1, 1, -1, 2])), max_size=25)
+
+
+def shown(results):
+    """Every change of every output, once."""
+    found = {}
+    for name, blocks in results.items():
+        for lanes, times, diffs in blocks:
+            for row, time, diff in zip(lanes.T.tolist(), times.tolist(), diffs.tolist(), strict=True):
+                assert (name, tuple(row), tuple(time)) not in found and diff
+                found[name, tuple(row), tuple(time)] = diff
+    return found
+
+
+def advanced(host, history, upper):
+    width = len(host.graph.coordinates)
+    rows = {name: arrays([c[1:] for c in history if c[0] == name], 2, width) for name in "xy"}
+    return host.advance({name: part for name, part in rows.items() if len(part[2])}, ((0,) * width,), upper)
+
+
+@settings(max_examples=15)
+@pytest.mark.parametrize("width", [1, 2])
+@given(data=st.data())
+def test_what_a_host_gives_depends_on_the_multiset_it_was_fed(width, data):
+    history = data.draw(changes(width))
+    graph, upper = program(*("time", "valid")[:width]), ((9,) * width,)
+    plain = Host(graph, 1, Pool())
+    right = shown(advanced(plain, history, upper))
+    shuffled = data.draw(st.permutations(history))
+    halves = [(row[0], row[1], row[2], d) for row in shuffled for d in ([1] * row[3] if row[3] > 0 else [row[3]])]
+    for workers, slices in [(1, 1), (1, 2), (2, 3), (3, None)]:
+        host = Host(graph, workers, Pool(), slice_times=slices)
+        assert shown(advanced(host, halves, upper)) == right
+        host.close()
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+def test_every_key_lies_with_the_worker_that_owns_it(workers):
+    random = Random(workers)
+    history = [("xy"[i % 2], (random.randrange(20), random.randrange(20)), (0,), 1) for i in range(80)]
+    s = Sketch()
+    s.graph = program()
+    s.output("strong", strong(s, 0))
+    host = Host(s.graph, workers, Pool())
+    assert shown(advanced(host, history, ((1,),)))
+    everywhere = {}
+    for worker in host.workers:
+        for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
+            if cell.kind in (kinds.ARRANGE, kinds.REDUCE):
+                for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
+                    assert edges.owner_of(worker.H, worker.W, nd, rc) == worker.me, cell
+                for key in kept(worker)[cell.number]:
+                    assert everywhere.setdefault((cell.number, key), worker.me) == worker.me
+    assert set(everywhere.values()) == set(range(workers))
+    host.close()
+
+
+def test_workers_agree_on_the_next_round():
+    host = Host(program(), 3, Pool())
+    advanced(host, [("x", (i, i + 1), (0,), 1) for i in range(12)], ((1,),))
+    loop = host.workers[0].program
+    while host.workers[0].H[loop] != w.LOOP:
+        loop += w.INSTRUCTION
+    for worker, rounds in zip(host.workers, (7, 3, 5), strict=True):
+        cells = [c for c in worker.plan.cells if c.kind == kinds.REDUCE and c.depth]
+        nd = worker.at[cells[0].number]
+        kinds.queue(worker.H, worker.W, nd, records(worker.H, int(worker.H[nd + kinds.TB]))[0], rounds)
+    host.agree(loop)
+    agreed = {int(worker.H[worker.W + hosts.h.AGREED]) for worker in host.workers}
+    assert agreed == {3}
+    host.undo()
+    host.close()
+
+
+@pytest.mark.parametrize("workers", [0, -1, 65])
+def test_a_number_of_workers_that_cannot_be_is_refused(workers):
+    with pytest.raises(PlanError, match=f"not on {workers}"):
+        Host(program(), workers, Pool())
+
+
+def test_all_workers_are_stopped_before_an_interrupt_is_passed_on(monkeypatch):
+    host = Host(program(), 2, Pool())
+    seen = []
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    def patient():
+        while not host.workers[1].stopped:  # what a walk does between its pauses
+            pass
+        seen.append("stopped")
+        return w.PAUSED
+
+    monkeypatch.setattr(host.workers[0], "run", interrupted)
+    monkeypatch.setattr(host.workers[1], "run", patient)
+    with pytest.raises(KeyboardInterrupt):
+        host.run_all()
+    assert seen == ["stopped"] and not any(worker.stopped for worker in host.workers)
+    host.close()
+
+
+@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=3))
+def test_distinct_times_stand_in_order(times):
+    found = hosts.distinct([np.array(part) for part in times])
+    assert found.tolist() == sorted({time for part in times for time in part})
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_rows_are_brought_into_the_order_of_their_times_stably(times):
+    count = len(times)
+    lanes, at, diffs = hosts.in_order(np.arange(count)[None], np.array(times, np.int64)[:, None], np.arange(count))
+    order = sorted(range(count), key=lambda i: times[i])
+    assert lanes[0].tolist() == diffs.tolist() == order and at[:, 0].tolist() == sorted(times)
