@@ -190,3 +190,7 @@ class FunctionFailed(EbbflowError):
 
 class NotKept(EbbflowError):
     """The past of an input that the session keeps no copy of."""
+
+
+class UnknownOption(EbbflowError, TypeError):
+    """An option that is not there."""

@@ -103,7 +103,7 @@ def type_of(given: object) -> Type:
         return _named((inner() if isinstance(inner, type) else inner).simpleString())
     if type(inner).__module__.startswith("pyarrow"):
         return _arrow(str(inner))
-    if type(inner).__module__.startswith("numpy") or getattr(inner, "__module__", "") == "numpy":
+    if type(inner).__module__.startswith("numpy.dtypes") or getattr(inner, "__module__", "") == "numpy":
         return _named(str(getattr(inner, "name", None) or inner.__name__))  # type: ignore[attr-defined]
     shown = inner.__name__ if isinstance(inner, type) else repr(inner)
     raise UnknownType(

@@ -69,7 +69,7 @@ def condition(expr: Expr, verb: str) -> Expr:
 
 def literal(value: object) -> Literal:
     """A plain value as a constant with its type."""
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
     if isinstance(value, bool):
         return Literal(value, BOOLEAN)
@@ -95,7 +95,7 @@ def literal(value: object) -> Literal:
     if value is None:
         return Literal(None, VOID)
     raise NotAnExpression(
-        f"{value!r}, a {type(value).__name__}, cannot be the value of a column.",
+        f"{value!r:.60}, a {type(value).__name__}, cannot be the value of a column.",
         hint="A value is a number, text, bytes, a boolean, a date, a datetime, a Decimal or None.",
     )
 

@@ -462,7 +462,7 @@ def operand(value: object) -> w.Written:
         raise NotAnExpression(
             f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").'
         )
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a scalar of numpy's is a plain number
     return w.Constant(value)
 

@@ -57,6 +57,10 @@ class Dataflow:
             raise TypeMismatch(
                 f'the input "{name}" has no columns.', hint='For example flow.input("edges", "src long, dst long").'
             )
+        if key is not None and (isinstance(key, bytes) or not isinstance(key, Iterable)):
+            raise TypeMismatch(
+                f"key={key!r:.60} names no columns.", hint='For example flow.input(..., key="id") or key=["a", "b"].'
+            )
         keys = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         for each in keys:
             if each not in columns:

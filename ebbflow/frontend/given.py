@@ -100,7 +100,7 @@ class Given:
     # ---- rows in -----------------------------------------------------------------------------
 
     def edit(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
-        if type(rows) is list and len(rows) <= FEW and type(diff) is int and _is_one_time(time):
+        if type(rows) is list and len(rows) <= FEW and type(diff) is int and -END <= diff <= END and _is_one_time(time):
             moment = self._one_time(verb, time)
             if not self.key or diff == 1 or diff == -1:
                 if self._add_few(rows, moment, diff):
@@ -304,14 +304,21 @@ class Given:
         if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
             import pyarrow
 
-            return self._from_arrow(verb, pyarrow.table(rows))
-        if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
-            raise TypeMismatch(
-                f'{verb} takes the rows of "{plain(self.name)}" as a list of tuples, a dict of arrays, or anything '
-                f"Arrow, not {type(rows).__name__}.",
-                hint=f"Write [{self._pattern}].",
-            )
+            try:
+                table = pyarrow.table(rows)
+            except (TypeError, ValueError):  # a single column, for example
+                self._refuse_form(verb, rows)
+            return self._from_arrow(verb, table)
+        if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__") or getattr(rows, "ndim", 1) == 0:
+            self._refuse_form(verb, rows)
         return self._from_rows(verb, list(rows))
+
+    def _refuse_form(self, verb: str, rows: Any) -> NoReturn:
+        raise TypeMismatch(
+            f'{verb} takes the rows of "{plain(self.name)}" as a list of tuples, a dict of arrays, or anything '
+            f"Arrow, not {type(rows).__name__}.",
+            hint=f"Write [{self._pattern}].",
+        )
 
     @property
     def _pattern(self) -> str:

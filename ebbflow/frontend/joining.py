@@ -140,6 +140,8 @@ def _columns(
     same = {pair.right.name for pair in pairs if isinstance(pair.left, Read) and isinstance(pair.right, Read)}
     others = [name for name in graph.schemas[right].names if name not in same]
     clashes = [name for name in others if name in known]
+    if suffix is not None and not isinstance(suffix, str):
+        raise UnclearJoin(f"suffix={suffix!r:.60} is not text.", hint='For example join(..., suffix="_right").')
     if clashes and suffix is None:
         raise UnclearJoin(
             f"both sides of the join have {_listed(clashes)}: {called(graph, left)} and {called(graph, right)}.",

@@ -29,6 +29,7 @@ from ebbflow.errors import (
     SessionClosed,
     TypeMismatch,
     UnknownInput,
+    UnknownOption,
     UnknownOutput,
     WrongTime,
 )
@@ -98,7 +99,8 @@ class Session:
             raise TypeMismatch(
                 f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)"
             )
-        if history not in (None, "all") and (whole(history) is None or history < 0):  # type: ignore[operator]
+        how_far = 0 if history is None or (isinstance(history, str) and history == "all") else whole(history)
+        if how_far is None or how_far < 0:
             raise TypeMismatch(
                 f"history says how far back snapshots reach, not {plain(history)}.",
                 hint='Leave it out, or write run(history="all") or run(history=1000), a number of time units.',
@@ -107,6 +109,13 @@ class Session:
             from ebbflow.runtime.local import LocalRuntime  # the engine
 
             runtime = LocalRuntime
+            for option in options:
+                if option not in LocalRuntime.OPTIONS:
+                    known = ["workers", "history", "checkpoint", *LocalRuntime.OPTIONS]
+                    raise UnknownOption(
+                        f'run has no option "{plain(option)}".',
+                        hint=near(option, known) or "It has workers=, history= and checkpoint=.",
+                    )
         if checkpoint is not None:
             raise NotBuiltYet(
                 "checkpoints are not built yet: a session lives as long as its process.",

@@ -22,6 +22,7 @@ from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError, PlanError
 from ebbflow.runtime.host import Antichain, Host, Rows
 from ebbflow.runtime.late import recall
+from ebbflow.runtime.worker import LIMITS
 
 
 class Part:
@@ -35,6 +36,8 @@ class Part:
 
 
 class LocalRuntime:
+    OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", *LIMITS)  # for those who measure
+
     def __init__(self, graph: Graph, workers: int = 1, pool: Pool | None = None, rewriting: bool = True, **options):
         check(graph)
         self.program, self.workers, self.options = graph, workers, options

@@ -6,6 +6,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import ebbflow as ebb
@@ -318,3 +320,35 @@ def test_every_refusal_is_an_ebbflow_error_and_is_shown_by_its_topic():
     for name, kind in vars(ebb.errors).items():
         if isinstance(kind, type) and issubclass(kind, Exception):
             assert issubclass(kind, ebb.EbbflowError), name
+
+
+def test_a_diff_beyond_64_bits_leaves_nothing_behind():
+    with flow_with().run() as live:
+        refused("WrongDiff", lambda: live.apply("xs", [(1, "a")], time=0, diff=2**63))
+        live.insert("xs", [(1, "a")], time=0)
+        live.advance_to(1)
+        assert live.changes("out").rows() == [(1, "a", 0, 1)]
+
+
+@pytest.mark.parametrize("rows", [np.array(5), pa.array([1]), "text", b"bytes", 7, object(), None])
+def test_what_is_not_rows_is_told_what_rows_are(rows):
+    with flow_with().run() as live:
+        _, _, hint = refused("TypeMismatch", lambda: live.insert("xs", rows))
+        assert "(x, s)" in hint
+
+
+def test_an_option_that_is_not_there():
+    _, _, hint = refused("UnknownOption", lambda: flow_with().run(worker=2))
+    assert 'Did you mean "workers"?' in hint
+    refused("TypeMismatch", lambda: flow_with().run(workers=0))
+    refused("TypeMismatch", lambda: flow_with().run(history=-1))
+    flow_with().run(history=0).close()
+
+
+def test_constants_that_are_no_values():
+    edges = ebb.Dataflow().input("edges", "src long, dst long")
+    refused("NotAnExpression", lambda: edges.filter(edges.src == np.array([1, 2])))
+    refused("NotAnExpression", lambda: edges.select(x=edges.src + object()))
+    refused("UnclearJoin", lambda: edges.join(edges, on="src", suffix=3))
+    refused("TypeMismatch", lambda: ebb.Dataflow().input("e", "x long", key=3))
+    refused("UnknownType", lambda: edges.select(x=edges.src.cast(np.array([1]))))
