@@ -13,6 +13,8 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.consolidate import absorb
 from ebbflow.operators.node import (
     ARRANGE,
+    B_CROWD,
+    B_ITEMS,
     BUFFER,
     EDGE_COUNT,
     EDGES,
@@ -21,21 +23,26 @@ from ebbflow.operators.node import (
     LANES,
     LEAST,
     NUMBER,
+    OP,
     OUTPUT,
     PLACE_LANES,
     REDUCE,
     SETTLE,
     SIDE_ROWS,
     TB,
+    bucket_for,
     emit,
     queue,
     wait_row,
 )
+from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
     BITS,
+    CAP,
     COORDS,
+    CROWD,
     ERROR,
     GENERAL,
     GUARD,
@@ -49,9 +56,11 @@ from ebbflow.trace.heap import (
     ROW,
     ROW2,
     ROW_OVERFLOW,
+    SEAL,
     VECTOR,
     WORKERS,
     copy_words,
+    drop_vector,
     fail,
     hash_lanes,
     reserve,
@@ -65,6 +74,8 @@ TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 
 FIRST_STAGE = 10
 # ---- a stage: kind, then --------------------------------------------------------------------------
 COPY, PROGRAM = 0, 1  # COPY: n, lane, lane...;  PROGRAM: the address of an expression program, the lanes it reads
+
+HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
 
 
 @inline
@@ -110,14 +121,16 @@ def deliver(H, W, nd, row, rounds, rank, diff):
     nk = H[tb + KEYS]
     h = hash_lanes(H, row, nk)
     w = H[tb + WIDTH]
-    if kind == REDUCE:
+    if kind == REDUCE and H[W + CROWD] and H[nd + OP] != ASKED:
+        wait_row(H, W, bucket_for(H, W, nd, rounds) + B_CROWD, h, rank, diff, row, nk + w - 2)
+    elif kind == REDUCE:
         rc = record_of(H, W, tb, row, h)
         sg = segment_of(H, tb, rc, 0)
         touch_input(H, W, tb, rc, sg, w)
         push_entry(H, W, sg, w, rounds, rank, diff, row + nk)
         queue(H, W, nd, rc, rounds)
     else:
-        wait_row(H, W, nd, h, rounds, rank, diff, row, nk + w - 2)
+        wait_row(H, W, bucket_for(H, W, nd, rounds) + B_ITEMS, h, rank, diff, row, nk + w - 2)
 
 
 @kernel
@@ -179,6 +192,9 @@ def flush(H, W, nd):
         return
     width = H[nd + LANES] + 3
     many = H[W + WORKERS] > 1
+    crowd = H[W + CROWD]
+    if n >= H[W + SEAL] * width and H[W + GENERAL] == 0:
+        H[W + CROWD] = 1
     for k in range(H[nd + EDGE_COUNT]):
         ed = H[H[nd + EDGES] + k]
         to = H[ed + TO]
@@ -208,7 +224,10 @@ def flush(H, W, nd):
                     continue
             deliver(H, W, to, row, rounds, rank, diff)
         H[W + INSERTS] += n // width
+    H[W + CROWD] = crowd
     H[nd + BUFFER + LEN] = 0
+    if H[nd + BUFFER + CAP] >= HUGE:
+        drop_vector(H, W, nd + BUFFER)
     H[nd + LEAST] = (1 << 62) + ((1 << 62) - 1)
 
 
@@ -218,6 +237,8 @@ def receive(H, W, words, nodes):
     at = 0
     row = H[W + ROW + PTR]
     c = H[W + COORDS] if H[W + GENERAL] else 0
+    if c == 0 and words.shape[0] >= H[W + SEAL] * 8:
+        H[W + CROWD] = 1
     while at < words.shape[0]:
         n = words[at]
         rank = words[at + 3]
@@ -229,6 +250,7 @@ def receive(H, W, words, nodes):
             H[row + i] = words[at + 5 + i]
         deliver(H, W, H[nodes + words[at + 1]], row, words[at + 2], rank, words[at + 4])
         at += 5 + n + c
+    H[W + CROWD] = 0
 
 
 @kernel

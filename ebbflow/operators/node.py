@@ -9,7 +9,7 @@ Rule: the last bucket of a node has its least pending rounds; an empty list of b
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, copy_words, release, reserve
+from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, VECTOR, copy_words, release, reserve
 from ebbflow.trace.table import KEYS, QUEUED
 
 # ---- a node -----------------------------------------------------------------------------------
@@ -35,9 +35,9 @@ NODE = 54
 INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put aside here
 
-# ---- a bucket: rounds, serial, a vector of keys or rows --------------------------------------------
-B_ROUNDS, B_SERIAL, B_ITEMS = 0, 1, 2
-BUCKET = 6
+# ---- a bucket: rounds, serial, a vector of keys or rows, a vector of the rows of a crowd --------------
+B_ROUNDS, B_SERIAL, B_ITEMS, B_CROWD = 0, 1, 2, 6
+BUCKET = 10
 WAITING = 4  # the words of a waiting row in front of its lanes
 
 
@@ -95,9 +95,8 @@ def queue(H, W, nd, rc, rounds):
 
 
 @kernel
-def wait_row(H, W, nd, h, rounds, rank, diff, row, n):
-    """A row of an arrangement waits for its rounds: `next, rank, diff, hash of the key, lanes`."""
-    v = bucket_for(H, W, nd, rounds) + B_ITEMS
+def wait_row(H, W, v, h, rank, diff, row, n):
+    """A row waits for its rounds in a vector of their bucket: `next, rank, diff, hash of the key, lanes`."""
     at = H[v + LEN]
     x = reserve(H, W, v, at + WAITING + n) + at
     H[x] = -1
@@ -113,8 +112,9 @@ def clear_pending(H, W, nd):
     """Forget everything that waits at a node."""
     p = H[nd + BUCKETS + PTR]
     for b in range(0, H[nd + BUCKETS + LEN], BUCKET):
-        if H[p + b + B_ITEMS + CAP]:
-            release(H, W, H[p + b + B_ITEMS + PTR], H[p + b + B_ITEMS + CAP])
+        for v in range(p + b + B_ITEMS, p + b + BUCKET, VECTOR):
+            if H[v + CAP]:
+                release(H, W, H[v + PTR], H[v + CAP])
     H[nd + BUCKETS + LEN] = 0
     H[nd + BUFFER + LEN] = 0
     H[nd + ASK + LEN] = 0

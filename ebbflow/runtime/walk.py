@@ -14,10 +14,12 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
+from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import flush, release_held
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
+    B_CROWD,
     B_ITEMS,
     B_SERIAL,
     BUCKET,
@@ -46,7 +48,6 @@ from ebbflow.operators.node import (
 from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
-from ebbflow.trace.batch import seal
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
     AGREED,
@@ -54,6 +55,7 @@ from ebbflow.trace.heap import (
     BEST,
     CAP,
     COORDS,
+    CROWD,
     EFFORT,
     ERROR,
     FIRST,
@@ -62,7 +64,6 @@ from ebbflow.trace.heap import (
     KEEP,
     KEEPING,
     KEY_AT,
-    LARGE,
     LEN,
     MAIL,
     MOMENTS,
@@ -75,6 +76,7 @@ from ebbflow.trace.heap import (
     PTR,
     ROUNDS,
     ROW,
+    SEAL,
     STEP,
     STREAM,
     UNDO,
@@ -83,7 +85,6 @@ from ebbflow.trace.heap import (
     WORKERS,
     alloc,
     copy_words,
-    drop_vector,
     fail,
     hash_lanes,
     push_word,
@@ -91,7 +92,7 @@ from ebbflow.trace.heap import (
     reserve,
 )
 from ebbflow.trace.segment import OLD, STAMP, push_entry, sort_rows, touch
-from ebbflow.trace.spine import add_batch, cut_spine, tend
+from ebbflow.trace.spine import cut_spine, tend
 from ebbflow.trace.table import (
     ADDRESS,
     COUNT,
@@ -239,6 +240,10 @@ def walk(H, W):
                 n = H[nd + BUCKETS + LEN] - BUCKET
                 bucket = H[nd + BUCKETS + PTR] + n
                 if n >= 0 and H[bucket] == cur:
+                    if kind == REDUCE and H[bucket + B_CROWD + LEN]:
+                        admit_crowd(H, W, nd, cur)
+                        n = H[nd + BUCKETS + LEN] - BUCKET
+                        bucket = H[nd + BUCKETS + PTR] + n
                     H[nd + BUCKETS + LEN] = n
                     if kind == REDUCE:
                         visit_keys(H, W, nd, bucket, cur)
@@ -303,6 +308,7 @@ def feed_rows(H, W, nd, rows, words):
     lead.
     """
     n = rows.shape[1]
+    H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
         e = emit(H, W, nd, 0, words[i], words[n + i])
         for k in range(rows.shape[0]):
@@ -310,6 +316,7 @@ def feed_rows(H, W, nd, rows, words):
         if i % 4096 == 4095:
             flush(H, W, nd)
     flush(H, W, nd)
+    H[W + CROWD] = 0
 
 
 @kernel
@@ -343,27 +350,10 @@ def last_touch(H, tb, rc):
 def seal_records(H, W, tb, p, n):
     """Seal n records that are no longer in the table, `record, 0, hash` each at p."""
     sort_rows(H, W, p, n, 3)
-    nk = H[tb + KEYS]
-    v = W + STREAM
-    H[v + LEN] = 0
+    H[W + STREAM + LEN] = 0
     for i in range(n):
-        rc = H[p + 3 * i]
-        for k in range(nk):
-            push_word(H, W, v, H[rc + k])
-        for f in range(H[tb + FAMILIES]):
-            sg = segment_of(H, tb, rc, f)
-            m = H[sg + LEN] * H[tb + WIDTH + f]
-            push_word(H, W, v, H[sg + LEN])
-            at = H[v + LEN]
-            copy_words(H, H[sg + PTR], reserve(H, W, v, at + m) + at, m)
-            H[v + LEN] = at + m
-            if H[sg + CAP]:
-                release(H, W, H[sg + PTR], H[sg + CAP])
-        release(H, W, rc, H[tb + RECORD])
-    s = H[v + PTR]
-    add_batch(H, W, tb, seal(H, W, tb, s, s + H[v + LEN]))
-    if H[v + CAP] >= LARGE:
-        drop_vector(H, W, v)
+        stream_record(H, W, tb, H[p + 3 * i])
+    seal_stream(H, W, tb)
 
 
 @kernel
@@ -455,6 +445,7 @@ def quick_step(W, nd, program, step, rows, words):
     H[W + ROUNDS] = 0
     H[W + PHASE] = 0
     H[W + FUEL] = FULL
+    H[W + CROWD] = 1 if rows.shape[1] >= H[W + SEAL] else 0
     for i in range(rows.shape[1]):
         e = emit(H, W, nd, 0, 1, words[i])
         for k in range(rows.shape[0]):
@@ -462,6 +453,7 @@ def quick_step(W, nd, program, step, rows, words):
         if i % 4096 == 4095:
             flush(H, W, nd)
     flush(H, W, nd)
+    H[W + CROWD] = 0
     return walk(H, W)
 
 

@@ -195,16 +195,15 @@ def count_entries(H, f, i, n):
 @inline
 def lay_lane(H, lane, n, at):
     """Give a lane of n items its width, and its place at `at`.  Returns the first word behind it."""
-    most = H[lane + HI] - H[lane + LO]
     bits = 0
     if n == 0:
         H[lane + LO] = 0
         H[lane + HI] = 0
-    elif most < 0 or most > 0xFFFFFFFF:
-        bits = 64
-    elif most > 0:
+    elif H[lane + LO] <= GREATEST_WORD - 0xFFFFFFFF and H[lane + HI] > H[lane + LO] + 0xFFFFFFFF:
+        bits = 64  # asked so that nothing overflows
+    elif H[lane + HI] > H[lane + LO]:
         bits = 1
-        while most >> bits:
+        while (H[lane + HI] - H[lane + LO]) >> bits:
             bits *= 2
     H[lane + BITS] = bits
     H[lane + AT] = at

@@ -57,7 +57,8 @@ MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
 BULK, BULK2, COUNTS, COUNTS2, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(7))
 REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
-HEADER = COLD + 8 + 4 * 8
+CROWD = COLD + 8 + 4 * 8  # whether the rows that are delivered are many
+HEADER = CROWD + 4
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
