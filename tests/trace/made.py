@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
 from ebbflow.trace.heap import Heap, hash_lanes
@@ -28,8 +30,8 @@ def make_table(heap: Heap, keys: int, widths: list[int]) -> int:
     return tb
 
 
-def hash_of(heap: Heap, key: tuple) -> int:
-    return int(hash_lanes(heap.H, heap.keep(key), len(key)))
+def hash_of(heap: Heap, key: tuple) -> np.int64:
+    return np.int64(hash_lanes(heap.H, heap.keep(key), len(key)))  # a word, also where nothing is compiled
 
 
 def in_order(heap: Heap, keys) -> list[tuple]:

@@ -111,12 +111,13 @@ def test_static_data_stores_keys_and_values_and_little_else():
     assert heap.H[batch + b.SIZE] == 2 * n + directory + header
 
 
-def test_keys_with_different_numbers_of_entries_cost_a_byte_or_two_each():
+@pytest.mark.parametrize("most, bits", [(3, 8), (40, 16)])
+def test_keys_with_different_numbers_of_entries_cost_a_byte_or_two_each(most, bits):
     heap = make_heap()
     tb = make_table(heap, 1, [2])
-    content = {(i,): [[(r, 0, 1) for r in range(1 + i % 3)]] for i in range(256)}
+    content = {(i,): [[(r, 0, 1) for r in range(1 + i % most)]] for i in range(256)}
     batch = sealed(heap, tb, content)
-    assert heap.H[batch + int(heap.H[batch + b.FAMILY]) + b.START_BITS] == 8
+    assert heap.H[batch + int(heap.H[batch + b.FAMILY]) + b.START_BITS] == bits
     for key, (part,) in content.items():
         assert entries_of(heap, batch, 0, number_of(heap, batch, key), 2) == part
 

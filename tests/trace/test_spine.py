@@ -234,6 +234,19 @@ def test_there_are_few_batches_and_no_addition_pays_for_a_large_merge():
     assert all(told.read((k,)) for k in range(0, 1600, 37))
 
 
+def test_what_an_advance_sealed_is_not_merged_with_what_was_there_before():
+    told = Told()
+    told.seal(ones(range(20)))
+    told.next()
+    told.seal(ones(range(20, 40)))  # a first slice of an advance
+    told.step += 1
+    told.H[told.W + h.STEP] = told.step  # a second slice of it
+    s.tend(told.H, told.W, told.tb, MANY)
+    assert len(told.batches()) == 2
+    s.cut_spine(told.H, told.W, told.tb)  # the advance is refused
+    assert all(told.read((k,)) for k in range(20)) and not told.read((30,))
+
+
 def test_fuel_bounds_what_a_merge_does_at_once():
     told = Told()
     for start in (0, 400):

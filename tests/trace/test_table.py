@@ -6,6 +6,7 @@ from ebbflow.operators.node import REDUCE
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
 from tests.trace.heaps import Bench, records
+from tests.trace.made import hash_of, make_heap, make_table
 
 WORD = (1 << 64) - 1
 FIRST, LAST = -7046029254386353131, -4658895280553007687
@@ -124,3 +125,16 @@ def test_a_new_record_is_empty_and_its_families_do_not_overlap():
     assert made.entries(two, 4) == [(0, 1, -i - 1, (i, -i)) for i in range(20)]
     assert made.words(rc, 5) == [8, 9, 0, 0, 0]
     assert two + 5 <= rc + size
+
+
+def test_a_forgotten_key_hides_no_other():
+    heap = make_heap()
+    tb = make_table(heap, 1, [2])
+    keys = [(k,) for k in range(300)]
+    added = {key: t.add_key(heap.H, heap.W, tb, heap.keep(key), hash_of(heap, key)) for key in keys}
+    for n, gone in enumerate(keys[::2]):
+        t.forget_key(heap.H, tb, added.pop(gone), hash_of(heap, gone))
+        if n % 10 == 0:
+            for key in keys:
+                assert t.find(heap.H, tb, heap.keep(key), hash_of(heap, key)) == added.get(key, 0)
+    assert heap.H[tb + t.COUNT] == len(added)
