@@ -109,37 +109,67 @@ def _aggregate(op: str, column: Given) -> Column:
 
 
 def count(column: Given = "*") -> Column:
-    """`count()` counts rows with their multiplicities, `count("x")` those where x is not null."""
+    """`count()` counts rows with their multiplicities, `count("x")` those where x is not null.
+
+    >>> count()
+    Column<count_rows()>
+    """
     if isinstance(column, builtins.str) and column == "*":
         return Column(w.Aggregated("count_rows", None))
     return _aggregate("count", column)
 
 
 def sum(column: Given) -> Column:
-    """Of the values that are not null; null when there are none.  Sums of floats are exact, then rounded once."""
+    """Of the values that are not null; null when there are none.  Sums of floats are exact, then rounded once.
+
+    >>> sum("x")
+    Column<sum(x)>
+    """
     return _aggregate("sum", column)
 
 
 def avg(column: Given) -> Column:
-    """The mean of the values that are not null, a double."""
+    """The mean of the values that are not null, a double.
+
+    >>> avg("x")
+    Column<avg(x)>
+    """
     return _aggregate("avg", column)
 
 
 def min(column: Given) -> Column:
+    """The least of the values that are not null.
+
+    >>> min("x")
+    Column<min(x)>
+    """
     return _aggregate("min", column)
 
 
 def max(column: Given) -> Column:
+    """The largest of the values that are not null.
+
+    >>> max("x")
+    Column<max(x)>
+    """
     return _aggregate("max", column)
 
 
 def any_value(column: Given) -> Column:
-    """One of the values: the least, so that the answer is always the same."""
+    """One of the values: the least, so that the answer is always the same.
+
+    >>> any_value("x")
+    Column<any_value(x)>
+    """
     return _aggregate("any_value", column)
 
 
 def count_distinct(column: Given, *more: Given) -> Column:
-    """How many different values, nulls not counted."""
+    """How many different values, nulls not counted.
+
+    >>> count_distinct("x")
+    Column<count_distinct(x)>
+    """
     if more:
         raise NotAnExpression(
             "count_distinct takes one column.", hint='Several: c.select("a", "b").distinct().group_by(...).count().'
@@ -152,6 +182,13 @@ countDistinct = count_distinct
 
 
 def first(column: Given) -> Column:
+    """A group has no first row: this says so.
+
+    >>> first("x")
+    Traceback (most recent call last):
+        ...
+    ebbflow.errors.NotAnExpression: a group has no first row...
+    """
     raise NotAnExpression(
         "a group has no first row: a collection has no order.",
         hint='any_value("x") gives one of the values; group_by(...).top(1, order_by="-x") the first row by an order.',
@@ -164,45 +201,92 @@ column = col
 
 
 def coalesce(*columns: Given) -> Column:
-    """The first that is not null."""
+    """The first that is not null.
+
+    >>> coalesce("x", lit(0))
+    Column<coalesce(x, 0)>
+    """
     return _of("coalesce", *columns)
 
 
 def ifnull(column: Given, other: Given) -> Column:
+    """The other where this is null.
+
+    >>> ifnull("x", lit(0))
+    Column<coalesce(x, 0)>
+    """
     return _of("coalesce", column, other)
 
 
 def nanvl(column: Given, other: Given) -> Column:
-    """The other where this is nan."""
+    """The other where this is nan.
+
+    >>> nanvl("x", lit(0.0))
+    Column<when(is_nan(x), 0.0, x)>
+    """
     return when(isnan(column), named_or(other)).otherwise(named_or(column))
 
 
 def isnull(column: Given) -> Column:
+    """Whether it is null.
+
+    >>> isnull("x")
+    Column<is_null(x)>
+    """
     return _of("is_null", column)
 
 
 def isnan(column: Given) -> Column:
+    """Whether it is nan; false for null.
+
+    >>> isnan("x")
+    Column<is_nan(x)>
+    """
     return _of("is_nan", column)
 
 
 def greatest(*columns: Given) -> Column:
-    """The largest that is not null."""
+    """The largest that is not null.
+
+    >>> greatest("x", "y")
+    Column<greatest(x, y)>
+    """
     return _of("greatest", *columns)
 
 
 def least(*columns: Given) -> Column:
+    """The smallest that is not null.
+
+    >>> least("x", "y")
+    Column<least(x, y)>
+    """
     return _of("least", *columns)
 
 
 def cast(column: Given, kind: object) -> Column:
+    """As another type; null where a value has no counterpart.
+
+    >>> cast("x", "double")
+    Column<cast(x, double)> as x
+    """
     return named_or(column).cast(kind)
 
 
 def asc(column: Given) -> Column:
+    """For order_by: the smallest first.
+
+    >>> asc("x")
+    Column<x>
+    """
     return named_or(column).asc()
 
 
 def desc(column: Given) -> Column:
+    """For order_by: the largest first.
+
+    >>> desc("x")
+    Column<x>
+    """
     return named_or(column).desc()
 
 
@@ -210,19 +294,38 @@ def desc(column: Given) -> Column:
 
 
 def abs(column: Given) -> Column:
+    """Without its sign.
+
+    >>> abs("x")
+    Column<abs(x)>
+    """
     return _of("abs", column)
 
 
 def sqrt(column: Given) -> Column:
+    """Square root; nan below 0.
+
+    >>> sqrt("x")
+    Column<sqrt(x)>
+    """
     return _of("sqrt", column)
 
 
 def exp(column: Given) -> Column:
+    """E to the power x.
+
+    >>> exp("x")
+    Column<exp(x)>
+    """
     return _of("exp", column)
 
 
 def log(column: Given) -> Column:
-    """The natural logarithm; null at zero and below."""
+    """The natural logarithm; null at zero and below.
+
+    >>> log("x")
+    Column<log(x)>
+    """
     return _of("log", column)
 
 
@@ -230,14 +333,29 @@ ln = log
 
 
 def log2(column: Given) -> Column:
+    """Logarithm to base 2; null at 0 and below.
+
+    >>> log2("x")
+    Column<log2(x)>
+    """
     return _of("log2", column)
 
 
 def log10(column: Given) -> Column:
+    """Logarithm to base 10; null at 0 and below.
+
+    >>> log10("x")
+    Column<log10(x)>
+    """
     return _of("log10", column)
 
 
 def pow(column: Given, exponent: Given) -> Column:
+    """To a power, as a double.
+
+    >>> pow("x", 2)
+    Column<pow(x, 2)>
+    """
     return _of("pow", column, exponent)
 
 
@@ -245,31 +363,65 @@ power = pow
 
 
 def floor(column: Given) -> Column:
+    """The next whole number below, a long.
+
+    >>> floor("x")
+    Column<floor(x)>
+    """
     return _of("floor", column)
 
 
 def ceil(column: Given) -> Column:
+    """The next whole number above, a long.
+
+    >>> ceil("x")
+    Column<ceil(x)>
+    """
     return _of("ceil", column)
 
 
 def round(column: Given, scale: int = 0) -> Column:
-    """Half away from zero."""
+    """Half away from zero.
+
+    >>> round("x", 2)
+    Column<round(x, 2)>
+    """
     return _of("round", column, scale)
 
 
 def sin(column: Given) -> Column:
+    """Sine.
+
+    >>> sin("x")
+    Column<sin(x)>
+    """
     return _of("sin", column)
 
 
 def cos(column: Given) -> Column:
+    """Cosine.
+
+    >>> cos("x")
+    Column<cos(x)>
+    """
     return _of("cos", column)
 
 
 def tan(column: Given) -> Column:
+    """Tangent.
+
+    >>> tan("x")
+    Column<tan(x)>
+    """
     return _of("tan", column)
 
 
 def sign(column: Given) -> Column:
+    """-1.0, 0.0 or 1.0.
+
+    >>> sign("x")
+    Column<sign(x)>
+    """
     return _of("sign", column)
 
 
@@ -280,19 +432,38 @@ signum = sign
 
 
 def lower(column: Given) -> Column:
+    """In small letters.
+
+    >>> lower("name")
+    Column<lower(name)>
+    """
     return _of("lower", column)
 
 
 def upper(column: Given) -> Column:
+    """In capitals.
+
+    >>> upper("name")
+    Column<upper(name)>
+    """
     return _of("upper", column)
 
 
 def length(column: Given) -> Column:
+    """The number of characters (of bytes, for binary).
+
+    >>> length("name")
+    Column<length(name)>
+    """
     return _of("length", column)
 
 
 def substring(column: Given, start: Given, length: Given) -> Column:
-    """From a position (the first is 1), so many characters."""
+    """From a position (the first is 1), so many characters.
+
+    >>> substring("name", 1, 3)
+    Column<substr(name, 1, 3)>
+    """
     return _of("substr", column, start, length)
 
 
@@ -300,35 +471,74 @@ substr = substring
 
 
 def concat(*columns: Given) -> Column:
-    """One after the other; null if any is null.  Plain strings are columns: `concat("first", lit(" "), "last")`."""
+    """One after the other; null if any is null.  Plain strings are columns: `concat("first", lit(" "), "last")`.
+
+    >>> concat("first", lit(" "), "last")
+    Column<concat(first, ' ', last)>
+    """
     return _of("concat", *columns)
 
 
 def contains(column: Given, text: Given) -> Column:
+    """Whether the text occurs in it.
+
+    >>> contains("name", "a")
+    Column<contains(name, 'a')>
+    """
     return _of("contains", column, _text(text))
 
 
 def startswith(column: Given, text: Given) -> Column:
+    """Whether it begins with the text.
+
+    >>> startswith("name", "a")
+    Column<starts_with(name, 'a')>
+    """
     return _of("starts_with", column, _text(text))
 
 
 def endswith(column: Given, text: Given) -> Column:
+    """Whether it ends with the text.
+
+    >>> endswith("name", "a")
+    Column<ends_with(name, 'a')>
+    """
     return _of("ends_with", column, _text(text))
 
 
 def trim(column: Given) -> Column:
+    """Without spaces at both ends.
+
+    >>> trim("name")
+    Column<trim(name)>
+    """
     return _of("trim", column)
 
 
 def ltrim(column: Given) -> Column:
+    """Without spaces at the start.
+
+    >>> ltrim("name")
+    Column<ltrim(name)>
+    """
     return _of("ltrim", column)
 
 
 def rtrim(column: Given) -> Column:
+    """Without spaces at the end.
+
+    >>> rtrim("name")
+    Column<rtrim(name)>
+    """
     return _of("rtrim", column)
 
 
 def replace(column: Given, search: Given, by: Given = "") -> Column:
+    """Every occurrence of a text replaced by another.
+
+    >>> replace("name", "a", "b")
+    Column<replace(name, 'a', 'b')>
+    """
     return _of("replace", column, _text(search), _text(by))
 
 
@@ -336,14 +546,29 @@ def replace(column: Given, search: Given, by: Given = "") -> Column:
 
 
 def year(column: Given) -> Column:
+    """The year.
+
+    >>> year("at")
+    Column<year(at)>
+    """
     return _of("year", column)
 
 
 def month(column: Given) -> Column:
+    """1 to 12.
+
+    >>> month("at")
+    Column<month(at)>
+    """
     return _of("month", column)
 
 
 def day(column: Given) -> Column:
+    """The day of the month.
+
+    >>> day("at")
+    Column<day(at)>
+    """
     return _of("day", column)
 
 
@@ -351,37 +576,74 @@ dayofmonth = day
 
 
 def hour(column: Given) -> Column:
+    """0 to 23; 0 for a date.
+
+    >>> hour("at")
+    Column<hour(at)>
+    """
     return _of("hour", column)
 
 
 def minute(column: Given) -> Column:
+    """0 to 59.
+
+    >>> minute("at")
+    Column<minute(at)>
+    """
     return _of("minute", column)
 
 
 def second(column: Given) -> Column:
+    """0 to 59.
+
+    >>> second("at")
+    Column<second(at)>
+    """
     return _of("second", column)
 
 
 def weekday(column: Given) -> Column:
-    """0 is Monday, 6 is Sunday."""
+    """0 is Monday, 6 is Sunday.
+
+    >>> weekday("at")
+    Column<weekday(at)>
+    """
     return _of("weekday", column)
 
 
 def dayofweek(column: Given) -> Column:
-    """1 is Sunday, 7 is Saturday, as in Spark."""
+    """1 is Sunday, 7 is Saturday, as in Spark.
+
+    >>> dayofweek("at")
+    Column<add(mod(add(weekday(at), 1), 7), 1)>
+    """
     return (weekday(column) + 1) % 7 + 1
 
 
 def date_add(column: Given, days: Given) -> Column:
+    """So many days later.
+
+    >>> date_add("day", 7)
+    Column<date_add(day, 7)>
+    """
     return _of("date_add", column, days)
 
 
 def date_sub(column: Given, days: Given) -> Column:
+    """So many days earlier.
+
+    >>> date_sub("day", 7)
+    Column<date_add(day, neg(7))>
+    """
     return _of("date_add", column, _of("neg", days))
 
 
 def date_diff(end: Given, start: Given) -> Column:
-    """Days from start to end."""
+    """Days from start to end.
+
+    >>> date_diff("end", "start")
+    Column<date_diff(end, start)>
+    """
     return _of("date_diff", end, start)
 
 
@@ -389,10 +651,20 @@ datediff = date_diff
 
 
 def to_date(column: Given) -> Column:
+    """Read as a date; null where that fails.
+
+    >>> to_date("at")
+    Column<cast(at, date)> as at
+    """
     return named_or(column).cast("date")
 
 
 def to_timestamp(column: Given) -> Column:
+    """Read as a timestamp; null where that fails.
+
+    >>> to_timestamp("at")
+    Column<cast(at, timestamp)> as at
+    """
     return named_or(column).cast("timestamp")
 
 
@@ -400,6 +672,13 @@ def to_timestamp(column: Given) -> Column:
 
 
 def current_timestamp() -> Column:
+    """What would change by itself: this says so.
+
+    >>> current_timestamp()
+    Traceback (most recent call last):
+        ...
+    ebbflow.errors.NotAnExpression: a result that depends on when it is computed would not stay right...
+    """
     raise NotAnExpression(
         "a result that depends on when it is computed would not stay right.",
         hint="Give the time as data: a column, or the time of a change. datetime.now() in a program is read once.",
@@ -410,6 +689,13 @@ current_date = current_timestamp
 
 
 def expr(text: str) -> Column:
+    """SQL in a string: this says what to write.
+
+    >>> expr("x + 1")
+    Traceback (most recent call last):
+        ...
+    ebbflow.errors.NotAnExpression: expr('x + 1') is SQL in a string...
+    """
     raise NotAnExpression(
         f"expr({text!r}) is SQL in a string.",
         hint='Write it with columns: col("x") + 1; whole queries are flow.sql(...).',

@@ -51,12 +51,22 @@ class Collection:
 
     @property
     def schema(self) -> Schema:
-        """The names and types of the columns, in order."""
+        """The names and types of the columns, in order.
+
+        >>> import ebbflow as ebb
+        >>> print(ebb.Dataflow().input("edges", {"src": int, "dst": int}).schema)
+        src long, dst long
+        """
         return self._graph.schemas[self._node]
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """The names of the columns, in order.
+
+        >>> import ebbflow as ebb
+        >>> ebb.Dataflow().input("edges", "src long, dst long").columns
+        ['src', 'dst']
+        """
         return list(self.schema.names)
 
     def select(self, *names: object, **exprs: object) -> Collection:
@@ -131,7 +141,14 @@ class Collection:
         )
 
     def print_schema(self) -> None:
-        """Print the columns as PySpark does, one a line."""
+        """Print the columns as PySpark does, one a line.
+
+        >>> import ebbflow as ebb
+        >>> ebb.Dataflow().input("edges", "src long, dst long").print_schema()
+        root
+         |-- src: long
+         |-- dst: long
+        """
         print("\n".join(["root", *(f" |-- {field.name}: {field.type}" for field in self.schema)]))  # noqa: T201
 
     @overload
@@ -223,7 +240,14 @@ class Collection:
         return self._at(self._graph.add(n.Concat((here, shaping.negated(self._graph, there))), users_place()))
 
     def negate(self) -> Collection:
-        """Every count with its sign changed."""
+        """Every count with its sign changed.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("less", flow.input("xs", "x long").negate())
+        >>> flow.compute(xs=[(3,), (3,)])["less"].rows()
+        [(3, -2)]
+        """
         return self._at(shaping.negated(self._graph, self._node))
 
     def __neg__(self) -> Collection:
@@ -242,7 +266,13 @@ class Collection:
         return self._new(n.Reduce(self._node, self.schema.names, reducer, self.schema))
 
     def consolidate(self) -> Collection:
-        """The same collection: changes of one row at one time are always added up, in loops too."""
+        """The same collection: changes of one row at one time are always added up, in loops too.
+
+        >>> import ebbflow as ebb
+        >>> xs = ebb.Dataflow().input("xs", "x long")
+        >>> xs.consolidate() is xs
+        True
+        """
         return self
 
     # ---- joins ------------------------------------------------------------------------------
@@ -263,7 +293,15 @@ class Collection:
         return self._at(joining.join(self._graph, self._node, self._other(other, "join"), on, how, suffix))
 
     def semijoin(self, other: Collection, on: object = None) -> Collection:
-        """The rows that have a partner, once, however many partners there are."""
+        """The rows that have a partner, once, however many partners there are.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> all, wanted = flow.input("all", "x long"), flow.input("wanted", "x long")
+        >>> flow.output("found", all.semijoin(wanted, on="x"))
+        >>> flow.compute(all=[(1,), (2,)], wanted=[(2,), (2,), (3,)])["found"].rows()
+        [(2, 1)]
+        """
         return self.join(other, on, how="semi")
 
     def antijoin(self, other: Collection, on: object = None) -> Collection:
@@ -295,7 +333,14 @@ class Collection:
         return Grouped(self._graph, self._node, [(name, with_type(expr, name)) for name, expr in asked], self._at)
 
     def agg(self, *columns: Column, **named: object) -> Collection:
-        """Aggregates of all rows: `group_by().agg(...)`."""
+        """Aggregates of all rows: `group_by().agg(...)`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("all", flow.input("xs", "x long").agg(n=ebb.count(), total=ebb.sum("x")))
+        >>> flow.compute(xs=[(3,), (4,)])["all"].rows()
+        [(2, 7, 1)]
+        """
         return self.group_by().agg(*columns, **named)
 
     def order_by(self, *order: object, ascending: bool | list[bool] = True) -> Ordered[Collection]:
@@ -344,6 +389,15 @@ class Collection:
         """Every change at a later time: `delay(lambda t: t + 10)`.
 
         With several coordinates `fn` gets one argument for each, or one with all by name, and returns as many times.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("later", flow.input("xs", "x long").delay(lambda t: t + 10))
+        >>> live = flow.run()
+        >>> live.insert("xs", [(1,)], time=2)
+        >>> live.advance_to(20)
+        >>> live.changes("later").rows()
+        [(1, 12, 1)]
         """
         if self._graph.scopes[self._node]:
             raise PlanError(
@@ -355,7 +409,16 @@ class Collection:
     # ---- your own code ----------------------------------------------------------------------
 
     def map_batches(self, fn: Callable[..., object], schema: object) -> Collection:
-        """Your function over whole arrays: a dict of columns in, one of `schema` with as many rows out."""
+        """Your function over whole arrays: a dict of columns in, one of `schema` with as many rows out.
+
+        Numbers and booleans come as arrays of their type; text, dates, decimals, and columns with nulls, as objects.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("double", flow.input("xs", "x long").map_batches(lambda b: {"y": b["x"] * 2}, "y long"))
+        >>> flow.compute(xs=[(1,), (4,)])["double"].rows()
+        [(2, 1), (8, 1)]
+        """
         return self._applied(fn, schema, "batches", "map_batches")
 
     def map_rows(self, fn: Callable[..., object], schema: object) -> Collection:
@@ -398,7 +461,13 @@ class Collection:
         return self._new(n.Linear(self._node, n.Inspect(looks)))
 
     def explain(self) -> Lines:
-        """The plan that leads to this collection, as text."""
+        """The plan that leads to this collection, as text.
+
+        >>> import ebbflow as ebb
+        >>> edges = ebb.Dataflow().input("edges", "src long, dst long")
+        >>> "filter" in edges.filter(edges.src > 1).explain()
+        True
+        """
         from ebbflow.dataflow import explain  # only who looks waits for it
         from ebbflow.runtime.notes import notes
 

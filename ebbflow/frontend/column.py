@@ -47,7 +47,11 @@ class Column:
 
     @property
     def output_name(self) -> str | None:
-        """What the column is called in a select: its alias, or the name of the column it plainly is."""
+        """What the column is called in a select: its alias, or the name of the column it plainly is.
+
+        >>> col("x").output_name
+        'x'
+        """
         return self.given_name or (self.tree.name if isinstance(self.tree, w.Named) else None)
 
     # ---- arithmetic -------------------------------------------------------------------------
@@ -113,19 +117,43 @@ class Column:
         return _apply("ceil", self)
 
     def abs(self) -> Column:
+        """Without its sign.
+
+        >>> col("x").abs()
+        Column<abs(x)>
+        """
         return _apply("abs", self)
 
     def round(self, digits: int = 0) -> Column:
-        """Half away from zero, as in Spark."""
+        """Half away from zero, as in Spark.
+
+        >>> col("x").round(2)
+        Column<round(x, 2)>
+        """
         return _apply("round", self, digits)
 
     def floor(self) -> Column:
+        """The next whole number below, a long.
+
+        >>> col("x").floor()
+        Column<floor(x)>
+        """
         return _apply("floor", self)
 
     def ceil(self) -> Column:
+        """The next whole number above, a long.
+
+        >>> col("x").ceil()
+        Column<ceil(x)>
+        """
         return _apply("ceil", self)
 
     def sqrt(self) -> Column:
+        """Square root; nan below 0.
+
+        >>> col("x").sqrt()
+        Column<sqrt(x)>
+        """
         return _apply("sqrt", self)
 
     # ---- comparison and logic ---------------------------------------------------------------
@@ -172,24 +200,51 @@ class Column:
         return _apply("not", self)
 
     def eq_null_safe(self, other: object) -> Column:
-        """Equal, where null equals null."""
+        """Equal, where null equals null.
+
+        >>> col("x").eq_null_safe(col("y"))
+        Column<eq_null_safe(x, y)>
+        """
         return _apply("eq_null_safe", self, other)
 
     def is_null(self) -> Column:
+        """Whether it is null.
+
+        >>> col("x").is_null()
+        Column<is_null(x)>
+        """
         return _apply("is_null", self)
 
     def is_not_null(self) -> Column:
+        """Whether it is not null.
+
+        >>> col("x").is_not_null()
+        Column<not(is_null(x))>
+        """
         return _apply("not", _apply("is_null", self))
 
     def is_nan(self) -> Column:
+        """Whether it is nan; false for null.
+
+        >>> col("x").is_nan()
+        Column<is_nan(x)>
+        """
         return _apply("is_nan", self)
 
     def fill_null(self, value: object) -> Column:
-        """The value where this is null; text is text."""
+        """The value where this is null; text is text.
+
+        >>> col("x").fill_null(0)
+        Column<coalesce(x, 0)>
+        """
         return _apply("coalesce", self, value)
 
     def is_in(self, *choices: object) -> Column:
-        """One of a few values: `r.kind.is_in(["a", "b"])`.  Rows of another collection are a semijoin."""
+        """One of a few values: `r.kind.is_in(["a", "b"])`.  Rows of another collection are a semijoin.
+
+        >>> col("x").is_in([1, 2])
+        Column<is_in(x, 1, 2)>
+        """
         values: Sequence[object] = choices
         if len(choices) == 1 and not isinstance(choices[0], str | bytes | Column):
             if hasattr(choices[0], "semijoin"):
@@ -200,41 +255,83 @@ class Column:
         return _apply("is_in", self, *values)
 
     def between(self, low: object, high: object) -> Column:
-        """Both ends belong to it."""
+        """Both ends belong to it.
+
+        >>> col("x").between(1, 9)
+        Column<and(ge(x, 1), le(x, 9))>
+        """
         return _apply("and", _apply("ge", self, low), _apply("le", self, high))
 
     # ---- the rest ---------------------------------------------------------------------------
 
     def cast(self, kind: object) -> Column:
-        """As another type, `"double"` or `float`; null where a value has no counterpart."""
+        """As another type, `"double"` or `float`; null where a value has no counterpart.
+
+        >>> col("x").cast("double")
+        Column<cast(x, double)> as x
+        """
         return Column(w.Applied("cast", (self.tree,), (type_of(kind),)), self.output_name)
 
     def alias(self, name: String) -> Column:
+        """Under another name.
+
+        >>> col("x").alias("total")
+        Column<x> as total
+        """
         return Column(self.tree, name, self.branches, self.descending)
 
     def desc(self) -> Column:
-        """For order_by: the largest first."""
+        """For order_by: the largest first.
+
+        >>> col("x").desc()
+        Column<x>
+        """
         return Column(self.tree, self.given_name, self.branches, True)
 
     def asc(self) -> Column:
+        """For order_by: the smallest first.
+
+        >>> col("x").asc()
+        Column<x>
+        """
         return Column(self.tree, self.given_name, self.branches, False)
 
     def when(self, condition: object, value: object) -> Column:
+        """One more branch of a `when`.
+
+        >>> when(col("x") > 9, "much").when(col("x") > 5, "some")
+        Column<when(gt(x, 9), 'much', gt(x, 5), 'some', None)>
+        """
         if not self.branches:
             raise NotAnExpression("when(...) continues another when(...).", hint="Begin with ebb.when(cond, value).")
         return _branched((*self.branches, _condition(condition), _branch(value)))
 
     def otherwise(self, value: object) -> Column:
+        """What a `when` gives where nothing holds.
+
+        >>> when(col("x") > 9, "much").otherwise("little")
+        Column<when(gt(x, 9), 'much', 'little')>
+        """
         if not self.branches:
             raise NotAnExpression("otherwise(...) ends a when(...).", hint="Begin with ebb.when(cond, value).")
         return Column(w.Applied("when", (*self.branches, _branch(value))))
 
     @property
     def str(self) -> Text:
+        """What can be done with text.
+
+        >>> col("name").str.lower()
+        Column<lower(name)>
+        """
         return Text(self)
 
     @property
     def dt(self) -> Moment:
+        """What can be done with dates and timestamps.
+
+        >>> col("at").dt.year()
+        Column<year(at)>
+        """
         return Moment(self)
 
     def __repr__(self) -> String:
@@ -326,41 +423,99 @@ class Text:
         self.column = column
 
     def lower(self) -> Column:
+        """In small letters.
+
+        >>> col("name").str.lower()
+        Column<lower(name)>
+        """
         return _apply("lower", self.column)
 
     def upper(self) -> Column:
+        """In capitals.
+
+        >>> col("name").str.upper()
+        Column<upper(name)>
+        """
         return _apply("upper", self.column)
 
     def length(self) -> Column:
+        """The number of characters (of bytes, for binary).
+
+        >>> col("name").str.length()
+        Column<length(name)>
+        """
         return _apply("length", self.column)
 
     def substr(self, start: object, length: object) -> Column:
-        """From a position (the first is 1; negative ones count from the end), so many characters."""
+        """From a position (the first is 1; negative ones count from the end), so many characters.
+
+        >>> col("name").str.substr(1, 3)
+        Column<substr(name, 1, 3)>
+        """
         return _apply("substr", self.column, start, length)
 
     def concat(self, *others: object) -> Column:
+        """One after the other; null if any is.
+
+        >>> col("name").str.concat("!")
+        Column<concat(name, '!')>
+        """
         return _apply("concat", self.column, *others)
 
     def contains(self, text: object) -> Column:
+        """Whether the text occurs in it.
+
+        >>> col("name").str.contains("a")
+        Column<contains(name, 'a')>
+        """
         return _apply("contains", self.column, text)
 
     def starts_with(self, text: object) -> Column:
+        """Whether it begins with the text.
+
+        >>> col("name").str.starts_with("a")
+        Column<starts_with(name, 'a')>
+        """
         return _apply("starts_with", self.column, text)
 
     def ends_with(self, text: object) -> Column:
+        """Whether it ends with the text.
+
+        >>> col("name").str.ends_with("a")
+        Column<ends_with(name, 'a')>
+        """
         return _apply("ends_with", self.column, text)
 
     def trim(self) -> Column:
-        """Without spaces at both ends."""
+        """Without spaces at both ends.
+
+        >>> col("name").str.trim()
+        Column<trim(name)>
+        """
         return _apply("trim", self.column)
 
     def ltrim(self) -> Column:
+        """Without spaces at the start.
+
+        >>> col("name").str.ltrim()
+        Column<ltrim(name)>
+        """
         return _apply("ltrim", self.column)
 
     def rtrim(self) -> Column:
+        """Without spaces at the end.
+
+        >>> col("name").str.rtrim()
+        Column<rtrim(name)>
+        """
         return _apply("rtrim", self.column)
 
     def replace(self, search: object, by: object) -> Column:
+        """Every occurrence of a text replaced by another.
+
+        >>> col("name").str.replace("a", "b")
+        Column<replace(name, 'a', 'b')>
+        """
         return _apply("replace", self.column, search, by)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -381,34 +536,83 @@ class Moment:
         self.column = column
 
     def year(self) -> Column:
+        """The year.
+
+        >>> col("at").dt.year()
+        Column<year(at)>
+        """
         return _apply("year", self.column)
 
     def month(self) -> Column:
+        """1 to 12.
+
+        >>> col("at").dt.month()
+        Column<month(at)>
+        """
         return _apply("month", self.column)
 
     def day(self) -> Column:
+        """The day of the month.
+
+        >>> col("at").dt.day()
+        Column<day(at)>
+        """
         return _apply("day", self.column)
 
     def hour(self) -> Column:
+        """0 to 23; 0 for a date.
+
+        >>> col("at").dt.hour()
+        Column<hour(at)>
+        """
         return _apply("hour", self.column)
 
     def minute(self) -> Column:
+        """0 to 59.
+
+        >>> col("at").dt.minute()
+        Column<minute(at)>
+        """
         return _apply("minute", self.column)
 
     def second(self) -> Column:
+        """0 to 59.
+
+        >>> col("at").dt.second()
+        Column<second(at)>
+        """
         return _apply("second", self.column)
 
     def weekday(self) -> Column:
-        """0 is Monday."""
+        """0 is Monday.
+
+        >>> col("at").dt.weekday()
+        Column<weekday(at)>
+        """
         return _apply("weekday", self.column)
 
     def date(self) -> Column:
+        """The day of a moment.
+
+        >>> col("at").dt.date()
+        Column<cast(at, date)> as at
+        """
         return self.column.cast("date")
 
     def add_days(self, days: object) -> Column:
+        """So many days later.
+
+        >>> col("at").dt.add_days(7)
+        Column<date_add(at, 7)>
+        """
         return _apply("date_add", self.column, days)
 
     def days_since(self, start: object) -> Column:
+        """Days from a start to it.
+
+        >>> col("at").dt.days_since(col("start"))
+        Column<date_diff(at, start)>
+        """
         return _apply("date_diff", self.column, start)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -430,14 +634,21 @@ def col(name: str) -> Column:
 
 
 def lit(value: object) -> Column:
-    """A constant, the same for every row: `ebb.lit("text")`."""
+    """A constant, the same for every row.
+
+    >>> lit("text")
+    Column<'text'>
+    """
     return value if isinstance(value, Column) else Column(operand(value))
 
 
 def when(condition: object, value: object) -> Column:
     """`ebb.when(cond, a).when(cond, b).otherwise(c)`; null where nothing holds and there is no otherwise.
 
-    Plain text is text, as in PySpark: `when(col("x") > 9, "big")`.
+    Plain text is text, as in PySpark.
+
+    >>> when(col("x") > 9, "big")
+    Column<when(gt(x, 9), 'big', None)>
     """
     return _branched((_condition(condition), _branch(value)))
 

@@ -77,7 +77,14 @@ class Dataflow:
         return Collection(self.graph, node)
 
     def output(self, name: str, collection: Collection, changes: bool = True) -> None:
-        """Name a result.  `changes=False` keeps no changes for `live.changes`, only what snapshots need."""
+        """Name a result.  `changes=False` keeps no changes for `live.changes`, only what snapshots need.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("once", flow.input("xs", "x long").distinct())
+        >>> flow
+        Dataflow(xs -> once)
+        """
         _check_name(name, "output")
         if not isinstance(collection, Collection):
             swapped = " The name comes first." if isinstance(name, Collection) else ""
@@ -143,7 +150,16 @@ class Dataflow:
         history: object = None,
         **options: Any,
     ) -> Session:
-        """A session: rows go in, results come out and stay right.  `with flow.run(workers=2) as live: ...`"""
+        """A session: rows go in, results come out and stay right.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("once", flow.input("xs", "x long").distinct())
+        >>> with flow.run(workers=2) as live:
+        ...     live.insert("xs", [(3,), (3,)])
+        ...     live.commit()["once"].rows()
+        [(3, 0, 1)]
+        """
         if spark is not None:
             raise NotBuiltYet(
                 "programs do not run on Spark yet.", hint="flow.run(workers=2) runs the same program in this process."
@@ -154,7 +170,14 @@ class Dataflow:
         return Session(self, workers=workers, checkpoint=checkpoint, history=history, **options)  # type: ignore[arg-type]
 
     def compute(self, **inputs: Any) -> dict[str, Table]:
-        """Run the program once on these rows: `flow.compute(edges=[...], roots=[...])` gives every output by name."""
+        """Run the program once on these rows: every output by name.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("once", flow.input("xs", "x long").distinct())
+        >>> flow.compute(xs=[(3,), (3,)])["once"].rows()
+        [(3, 1)]
+        """
         self._ready()
         from ebbflow.frontend.session import compute  # loads the engine
 

@@ -64,26 +64,80 @@ class Grouped(Generic[Made]):
         return self._made(plan.combined(asked))
 
     def count(self) -> Made:
-        """How many rows each group has, with their multiplicities, as the column "count"."""
+        """How many rows each group has, with their multiplicities, as the column "count".
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").count())
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 2, 1), ('b', 1, 1)]
+        """
         return self.agg(count=F.count())
 
     def sum(self, *columns: str, **named: object) -> Made:
-        """The sums of these columns, under their names, or `sum(total="x")`."""
+        """The sums of these columns, under their names, or `sum(total="x")`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").sum("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 6, 1), ('b', None, 1)]
+        """
         return self._each(F.sum, columns, named)
 
     def avg(self, *columns: str, **named: object) -> Made:
+        """The means of these columns, doubles.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").avg("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 3.0, 1), ('b', None, 1)]
+        """
         return self._each(F.avg, columns, named)
 
     def min(self, *columns: str, **named: object) -> Made:
+        """The least values of these columns.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").min("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 1, 1), ('b', None, 1)]
+        """
         return self._each(F.min, columns, named)
 
     def max(self, *columns: str, **named: object) -> Made:
+        """The largest values of these columns.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").max("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 5, 1), ('b', None, 1)]
+        """
         return self._each(F.max, columns, named)
 
     def any_value(self, *columns: str, **named: object) -> Made:
+        """One value of each of these columns, the least.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").any_value("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 1, 1), ('b', None, 1)]
+        """
         return self._each(F.any_value, columns, named)
 
     def count_distinct(self, *columns: str, **named: object) -> Made:
+        """How many different values each of these columns has.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("out", flow.input("sales", "shop string, n long").group_by("shop").count_distinct("n"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", None)])["out"].rows()
+        [('a', 2, 1), ('b', 0, 1)]
+        """
         return self._each(F.count_distinct, columns, named)
 
     def top(self, n: int, order_by: object = None) -> Made:
@@ -122,6 +176,16 @@ class Grouped(Generic[Made]):
 
         `fn(columns, offsets)` gets all the groups of a step, a dict of arrays with `_count` and the offsets at which
         groups begin, and returns the same two for `schema`.
+
+        >>> import ebbflow as ebb
+        >>> import numpy as np
+        >>> flow = ebb.Dataflow()
+        >>> sales = flow.input("sales", "shop string, n long")
+        >>> def totals(columns, offsets):
+        ...     return {"t": np.add.reduceat(columns["n"] * columns["_count"], offsets[:-1])}, np.arange(len(offsets))
+        >>> flow.output("totals", sales.group_by("shop").reduce_batches(totals, "t long"))
+        >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", 3)])["totals"].rows()
+        [('a', 6, 1), ('b', 3, 1)]
         """
         return self._own(fn, schema, "batches")
 

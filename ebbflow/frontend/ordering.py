@@ -31,7 +31,14 @@ class Ordered(Generic[Made]):
         self._graph, self._node, self._order, self._made = graph, node, order, made
 
     def limit(self, n: int) -> Made:
-        """The first n rows; copies count, and ties go by the whole row."""
+        """The first n rows; copies count, and ties go by the whole row.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("least", flow.input("xs", "x long").order_by("x").limit(2))
+        >>> flow.compute(xs=[(7,), (5,), (5,)])["least"].rows()
+        [(5, 2)]
+        """
         return self._made(first(self._graph, self._node, [], n, self._order, "limit"))
 
     head = limit

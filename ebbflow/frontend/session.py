@@ -596,6 +596,18 @@ class Session:
         """Show an output that the program was given after it began to run.
 
         Asking for its results does the same.  Its past is summed up at the times from which it is kept.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("two", edges.join(edges, on={"dst": "src"}, suffix="2"))
+        >>> live = flow.run()
+        >>> live.insert("edges", [(1, 2), (2, 3)])
+        >>> _ = live.commit()
+        >>> flow.output("ends", edges.select("dst").distinct())
+        >>> live.add_output("ends")
+        >>> live.snapshot("ends").rows()
+        [(2, 1), (3, 1)]
         """
         if name in self._outputs:
             return
