@@ -32,6 +32,7 @@ SHOWN_ROWS = 20
 SHOWN_CHARACTERS = 60
 NAN = object()  # equals itself, as every NaN does here
 FEW = 64  # rows below which setting up a clever sort costs more than sorting
+SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
 MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
@@ -44,6 +45,12 @@ def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
     n = len(keys[0]) if keys else 0
     if n <= FEW or n > MANY:
         return np.lexsort(keys[::-1]) if n > 1 else np.arange(n)
+    if len(keys) > 1 and _is_almost_sorted(keys[0]):
+        from ebbflow.columns.sort import sort_runs  # loads the kernels: only for many rows
+
+        order = np.arange(n)
+        sort_runs(np.ascontiguousarray(np.stack(keys)), order, np.empty(n, np.int64))
+        return order
     number_bits = (n - 1).bit_length()
     parts = []
     for key in keys:
@@ -63,6 +70,13 @@ def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
     ordered = packed[order]
     steps = ordered[1:] != ordered[:-1]
     return order if steps.all() else _by_number(np.concatenate([[0], np.cumsum(steps)]), order, number_bits)
+
+
+def _is_almost_sorted(key: Lanes) -> bool:
+    """Whether a column never falls and its values are shared by few rows each, as the times of changes are."""
+    if not (key[1:] >= key[:-1]).all():
+        return False
+    return len(key) <= SHARED * (int(np.count_nonzero(key[1:] != key[:-1])) + 1)
 
 
 def _packed(parts: Sequence[tuple[Lanes, int]]) -> Lanes:
