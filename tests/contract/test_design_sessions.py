@@ -302,6 +302,36 @@ def test_how_the_input_was_cut_cannot_be_seen(workers):
     assert told([13], 1) == told(list(range(1, 14)), workers) == told([4, 9, 13], workers)
 
 
+def test_an_output_added_while_it_runs_shows_what_is_there():
+    flow = ebb.Dataflow()
+    edges = flow.input("edges", "src long, dst long")
+    flow.output("two", edges.join(edges, on={"dst": "src"}, suffix="2").select("src", dst="dst2"))
+    with flow.run() as live:
+        live.insert("edges", [(1, 2), (2, 3)])
+        live.commit()
+        flow.output("degrees", edges.group_by("src").count())
+        assert live.snapshot("degrees").rows() == [(1, 1, 1), (2, 1, 1)]
+        live.insert("edges", [(1, 4)])
+        live.commit()
+        assert live.snapshot("degrees").rows() == [(1, 2, 1), (2, 1, 1)]
+        assert live.frontier("degrees") == live.frontier("two")
+
+
+def test_an_output_of_what_is_kept_nowhere_is_refused_when_it_comes_late():
+    flow = ebb.Dataflow()
+    edges = flow.input("edges", "src long, dst long")
+    flow.output("degrees", edges.group_by("src").count())
+    with flow.run() as live:
+        live.insert("edges", [(1, 2)])
+        live.commit()
+        flow.output("once", edges.distinct())
+        with pytest.raises(ebb.EbbflowError, match="keeps no whole copy") as raised:
+            live.snapshot("once")
+        assert len(str(raised.value).splitlines()) == 3
+        live.insert("edges", [(1, 3)])
+        assert live.commit()["degrees"].rows() == [(1, 1, 1, -1), (1, 2, 1, 1)]
+
+
 def test_counters_count():
     with echo().run() as live:
         live.insert("edges", [(1, 2)])

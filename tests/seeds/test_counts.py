@@ -68,6 +68,15 @@ def test_a_reduction_over_a_grid_answers_once_at_each_of_its_times():
         assert count_along(corner).counters()["answers"] == count * count
 
 
+def test_a_replay_over_a_grid_looks_at_few_buffered_rows_for_each_of_its_times():
+    """At a time of an n by n grid some n buffered times can still be told apart, and no more."""
+    for count in (10, 20, 40):
+        corner = [(i, 0) for i in range(count)] + [(0, i) for i in range(1, count)]
+        everywhere = [(i, j) for i in range(count) for j in range(count)]
+        for times in (corner, everywhere):
+            assert count_along(times).counters()["replayed"] <= 16 * count**3
+
+
 def test_a_join_along_one_line_is_near_linear():
     few, many = (
         work(join_along([(2 * i,) for i in range(count)], [(2 * i + 1,) for i in range(count)])) for count in (100, 800)
