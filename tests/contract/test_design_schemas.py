@@ -67,7 +67,7 @@ class StructType(DataType):
         StructType(StructField("src", "bigint"), StructField("dst", "bigint")),
         [("src", "long"), ("dst", int)],
     ],
-    ids=repr,
+    ids=lambda form: type(form).__name__,
 )
 def test_a_schema_in_each_of_its_forms(schema):
     flow = ebb.Dataflow()
