@@ -20,7 +20,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError, PlanError
-from ebbflow.runtime.host import Antichain, Host, Rows
+from ebbflow.runtime.host import FEW, Antichain, Host, Rows
 from ebbflow.runtime.late import recall
 from ebbflow.runtime.worker import LIMITS
 
@@ -209,6 +209,9 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
             continue
         lanes, times, diffs = together(blocks)
         if len(upper) == 1 and times.shape[1] == 1:
+            if len(diffs) <= FEW and max(times[:, 0].tolist(), default=0) < upper[0][0]:
+                taken[name] = (lanes, times, diffs)
+                continue
             complete = times[:, 0] < upper[0][0]
         else:
             complete = np.ones(len(diffs), bool)
