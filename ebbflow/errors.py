@@ -59,6 +59,13 @@ class EbbflowError(Exception):
         parts.append(f"  {self.hint}")
         super().__init__("\n".join(parts))
 
+    def __reduce__(self) -> tuple[object, ...]:  # it may travel between processes
+        return _told_again, (type(self), self.what, self.at, self.hint)
+
+
+def _told_again(kind: type[EbbflowError], what: str, at: Place | None, hint: str) -> EbbflowError:
+    return kind(what, at=at, hint=hint)
+
 
 class NeverSettles(EbbflowError):
     """A loop still changes after the rounds it was given."""
