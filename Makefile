@@ -17,7 +17,7 @@ help:
 	@echo "make demo    a small program, one change, and what it cost"
 	@echo "make test    every test, the programs of the docs, and the house's own rules"
 	@echo "make check   format, lint, types, layers and the fast tests"
-	@echo "make bench   the benchmarks"
+	@echo "make bench   the benchmarks beside the Rust original, five minutes; BENCH='reach --size seed' for others"
 	@echo "make docs    the documentation as a site, in site/"
 	@echo "make layers  docs/layers.md, written anew from the modules' first lines"
 	@echo "make clean   remove what was built (the .venv stays)"
@@ -60,7 +60,7 @@ check: $(READY)
 	$(PYTEST) -q -n $(JOBS) --dist worksteal -m "not slow" tests
 
 bench: doctor warm
-	@$(BIN)/python -m ebbflow bench
+	@$(BIN)/python -m ebbflow bench $(BENCH)
 
 .venv/.docs: $(READY)
 	@echo "Installing the documentation tools, once."
