@@ -46,6 +46,34 @@ def test_rows_are_sorted_as_by_comparing_column_after_column(n, spreads, seed):
     assert sorted_order(keys).tolist() == np.lexsort(keys[::-1]).tolist()
 
 
+@given(
+    rows=st.lists(
+        st.tuples(st.one_of(st.none(), st.integers(-2, 2)), st.integers(-2, 2), st.integers(0, 2), st.integers(0, 2)),
+        unique=True,
+        max_size=12,
+    ),
+    several=st.booleans(),
+    n=st.integers(0, 12),
+)
+def test_a_few_rows_come_as_many_would(rows, several, n):
+    """A few whole numbers are sorted as tuples, many as columns."""
+    given = [(a, b, (t, u) if several else t * 3 + u, 1 + a_ % 2) for a_, (a, b, t, u) in enumerate(rows)]
+    few, many = (changes(PAIR, given, ("x", "y") if several else ("time",)) for _ in range(2))
+    many._put_in_order()
+    assert few._first(n) == many._first(n)
+    assert few.rows() == many.rows() == [tuple(row.values()) for row in few.to_arrow().to_pylist()] or several
+    few, many = (snapshot(PAIR, [(a, b, 1) for a, b in {(a, b) for a, b, _, _ in rows}]) for _ in range(2))
+    many._put_in_order()
+    assert few.rows() == many.rows()
+
+
+@given(st.lists(st.integers(1, 12), min_size=10, max_size=40), st.integers(0, 999))
+def test_changes_that_come_time_by_time_are_sorted_within_each(counts, seed):
+    times = np.repeat(np.arange(len(counts)), counts)
+    records = np.random.default_rng(seed).integers(-3, 3, (2, len(times)))
+    assert sorted_order([times, *records]).tolist() == np.lexsort([*records[::-1], times]).tolist()
+
+
 def test_the_widest_columns_are_sorted_too():
     least, most = -(2**63), 2**63 - 1
     keys = [np.array([most, least, 0, most, least] * 30), np.array([least, most, 0, most, least] * 30)]
