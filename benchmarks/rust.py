@@ -50,7 +50,12 @@ def build(say: Callable[[str], None], jobs: int | None = None) -> str | None:
             last = line.strip() or last
             if line.strip().startswith("Compiling"):
                 compiled += 1
-                say(f"building the Rust peer, once (about ten minutes): {compiled} crates of about {CRATES}")
+                what = (
+                    "its own programs, the longer half"
+                    if " rust-dd " in line
+                    else f"{compiled} of about {CRATES} crates"
+                )
+                say(f"building the Rust peer, once (about ten minutes): {what}")
     if running.returncode:
         return f"the Rust peer was not built, so ours run alone: {last}"
     return None
