@@ -109,6 +109,7 @@ from ebbflow.trace.table import (
     SEGMENTS,
     SLOTS_AT,
     SWEEP_AT,
+    SWEEP_FUEL,
     WIDTH,
     forget_key,
     resize,
@@ -414,7 +415,10 @@ def tidy_table(H, W, tb, fuel):
             # a little too many: only what was not used for long leaves; far too many: whatever is not used meanwhile
             H[tb + MARK] = H[W + STEP] if n > 2 * H[W + KEEP] else H[W + STEP] - LONG
     if H[tb + HAND] >= 0:
-        sweep(H, W, tb, fuel + (H[tb + MASK] >> 12) + min(8 * grown, MOST_SWEPT))
+        H[tb + SWEEP_FUEL] += (fuel >> 2) + 1 + min(8 * grown, MOST_SWEPT)
+        if H[tb + SWEEP_FUEL] >= 4 * H[W + EFFORT]:
+            sweep(H, W, tb, H[tb + SWEEP_FUEL])
+            H[tb + SWEEP_FUEL] = 0
     tend(H, W, tb, fuel)
 
 

@@ -291,7 +291,7 @@ class Heap:
                 p = int(H[p])
 
 
-SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 512
+SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 _NORESERVE = 0x4000
 
 

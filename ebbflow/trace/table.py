@@ -15,13 +15,10 @@ from ebbflow.trace.heap import alloc, hash_lanes, release, same
 KEYS, RECORD, MASK, SLOTS_AT, COUNT, FAMILIES, SWEEP_AT, FOLDS = 0, 1, 2, 3, 4, 5, 6, 7
 WIDTH = 8  # the width of an entry of each family: up to three words
 SPINE = 11  # the address of the spine behind the table, 0 when nothing was sealed
-HAND, MARK, EVICT_AT, LAST_COUNT = (
-    12,
-    13,
-    14,
-    15,
-)  # of the sweep: its place, what it calls cold, when it begins, the last count
-TABLE = 16
+HAND, MARK = 12, 13  # of the sweep: its place, and the last slice in which a key was used that it calls cold
+EVICT_AT, LAST_COUNT = 14, 15  # how many keys are too many; how many there were when it last looked
+SWEEP_FUEL = 16  # slots that may be looked at, saved up so that a sweep is worth its while
+TABLE = 18
 # ---- a record: the key's lanes, then --------------------------------------------------------------
 QUEUED, DONE, HEAD, SEGMENTS = 0, 1, 2, 3
 SEGMENT = 5
