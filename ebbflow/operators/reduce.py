@@ -38,6 +38,7 @@ from ebbflow.trace.heap import (
     EVALS,
     EVENTS,
     EVENTS2,
+    FUEL,
     GENERAL,
     GUARD,
     HAVE,
@@ -234,6 +235,7 @@ def ask_visit(H, W, nd, tb, rc, rounds):
     w1 = H[tb + WIDTH + 1]
     touch_input(H, W, tb, rc, si, w)
     touch(H, W, so, w1)
+    H[W + FUEL] -= H[si + LEN] + H[so + LEN]
     owe_rounds(H, W, nd, rc, si, w, rounds)
     owe_rounds(H, W, nd, rc, so, w1, rounds)
     if H[W + GENERAL]:
@@ -308,12 +310,14 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     si = segment_of(H, tb, rc, 0)
     so = segment_of(H, tb, rc, 1)
     touch_input(H, W, tb, rc, si, w)
+    H[W + FUEL] -= H[si + LEN] + H[so + LEN]
     H[W + DELTA + LEN] = 0
     if not H[nd + SHORT]:
         touch(H, W, so, w1)
         owe_rounds(H, W, nd, rc, si, w, rounds)
         owe_rounds(H, W, nd, rc, so, w1, rounds)
         if H[tb + FOLDS]:
+            H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
             owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
     op = H[nd + OP]
     if H[W + GENERAL]:

@@ -23,6 +23,7 @@ from ebbflow.trace.heap import (
     EVALS,
     EVENTS,
     EVENTS2,
+    FUEL,
     GUARD,
     HAVE,
     LEN,
@@ -357,6 +358,7 @@ def replay(H, W, nd, tb, rc, rounds, asks):
     so = segment_of(H, tb, rc, 1)
     H[W + SERIAL] += 1
     serial = H[W + SERIAL]
+    replayed = H[W + REPLAYED]
     owe_beyond(H, W, nd, rc, rounds, si, w, si, w, serial)
     owe_beyond(H, W, nd, rc, rounds, so, w1, si, w, serial)
     load_history(H, W, si, w, rounds, W + EVENTS, W + VALUES)
@@ -433,6 +435,7 @@ def replay(H, W, nd, tb, rc, rounds, asks):
         advance_buffer(H, W, W + SEEDS, 0, c, meet)
         advance_buffer(H, W, W + STORED_IN, HEAD, row, meet)
         advance_buffer(H, W, W + STORED_OUT, HEAD, row, meet)
+    H[W + FUEL] -= H[W + REPLAYED] - replayed  # what a person who interrupts would wait for
 
 
 @kernel

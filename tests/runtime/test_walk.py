@@ -13,7 +13,7 @@ from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import Values
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
-from tests.meaning.programs import Sketch, components, reach, strong
+from tests.meaning.programs import Sketch, call, components, lit, reach, strong
 from tests.meaning.runtimes import arrays, encoded, taken
 from tests.meaning.test_refusals import WAYS, feed, plan
 from tests.runtime.states import kept, state, waiting
@@ -122,6 +122,38 @@ def shown(results):
         for lanes, times, diffs in blocks
         for row, time, diff in zip(lanes.T.tolist(), times.tolist(), diffs.tolist(), strict=True)
     }
+
+
+@pytest.mark.parametrize("coordinates", [("time",), ("time", "valid")])
+@pytest.mark.parametrize("reduction", ["max", "sum"])
+def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reduction, monkeypatch):
+    s = Sketch(*coordinates)
+    x = s.input("x")
+
+    def body(v, loop):
+        more = s.map(v, a="a", b=call("add", s.col(v, "b"), lit(1)))
+        return s.aggregate(s.concat(more, s.enter(x, loop)), ("a",), b=(reduction, "b"))
+
+    s.output("out", s.iterate(x, body))
+    runtime = LocalRuntime(s.graph)
+    width = len(coordinates)
+    changes = [((i % 2, i), (time,) * width, 1) for time in range(3) for i in range(4)]
+    runtime.feed("x", *arrays(changes, 2, width))
+    walk, looked = w.walk, []
+
+    def counting(H, W):
+        rounds = int(H[W + h.ROUNDS])
+        reason = walk(H, W)
+        looked.append(int(H[W + h.ROUNDS]) - rounds)
+        if len(looked) == 80:
+            raise KeyboardInterrupt
+        return reason
+
+    monkeypatch.setattr(w, "FULL", 20_000)
+    monkeypatch.setattr(w, "walk", counting)
+    with pytest.raises(KeyboardInterrupt):
+        runtime.advance({"x": ((9,) * width,)})
+    assert sum(looked[-20:]) < sum(looked[:20])  # the longer its history, the fewer rounds between two looks
 
 
 # ---- what is refused is undone -----------------------------------------------------------------------

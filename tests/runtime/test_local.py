@@ -1,0 +1,243 @@
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ebbflow import events
+from ebbflow.columns.schema import LONG
+from ebbflow.dataflow import nodes as n
+from ebbflow.errors import EbbflowError
+from ebbflow.runtime import local
+from ebbflow.runtime import walk as w
+from ebbflow.runtime.local import LocalRuntime
+from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
+from tests.meaning.runtimes import arrays, taken
+from tests.runtime.states import state
+
+POISON = 13
+
+
+def states(runtime):
+    return [state(worker, part.frontier) for part in runtime.parts for worker in part.host.workers]
+
+
+def fed(runtime, name, *changes):
+    runtime.feed(name, *arrays(list(changes), len(changes[0][0]), runtime.coordinates))
+
+
+def reaching():
+    s = Sketch()
+    edges = s.input("x")
+    s.output("out", reach(s, edges, s.map(edges, a="a")))
+    return s.graph
+
+
+def two_inputs():
+    """x alone, y alone, and both; y's numbers may overflow."""
+    s = Sketch()
+    x, y = s.input("x"), s.input("y")
+    large = s.map(y, a="a", b=call("mul", s.col(y, "b"), lit(2**60)))
+    s.output("one", s.aggregate(x, ("a",), b=("sum", "b")))
+    s.output("two", s.distinct(large))
+    s.output("both", s.join(s.distinct(x), s.distinct(large), {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    return s.graph
+
+
+# ---- frontiers --------------------------------------------------------------------------------------
+
+
+def test_an_output_waits_for_the_inputs_it_depends_on_and_for_no_others():
+    runtime = LocalRuntime(two_inputs())
+    fed(runtime, "x", ((1, 5), (0,), 1))
+    fed(runtime, "y", ((1, 2), (0,), 1), ((1, 3), (2,), 1))
+    runtime.advance({"x": ((1,),), "y": ((0,),)})
+    assert [runtime.frontier(name) for name in ("one", "two", "both")] == [((1,),), ((0,),), ((0,),)]
+    assert taken(runtime, "one") == {((1, 5), (0,)): 1}
+    assert taken(runtime, "two") == taken(runtime, "both") == {}
+    runtime.advance({"x": ((1,),), "y": ((3,),)})
+    assert [runtime.frontier(name) for name in ("one", "two", "both")] == [((1,),), ((3,),), ((1,),)]
+    assert len(taken(runtime, "two")) == 2
+    assert taken(runtime, "both") == {((1, 5, 2 * 2**60), (0,)): 1}
+    runtime.advance({"x": (), "y": ()})
+    assert [runtime.frontier(name) for name in ("one", "two", "both")] == [(), (), ()]
+    assert taken(runtime, "both") == {((1, 5, 3 * 2**60), (2,)): 1}
+
+
+def test_rows_wait_until_the_frontier_has_passed_them():
+    runtime = LocalRuntime(reaching())
+    fed(runtime, "x", ((1, 2), (5,), 1), ((2, 3), (1,), 1))
+    runtime.advance({"x": ((1,),)})
+    assert taken(runtime, "out") == {}
+    runtime.advance({"x": ((2,),)})
+    assert set(taken(runtime, "out")) == {((2, 2), (1,)), ((2, 3), (1,))}
+    runtime.advance({"x": ((6,),)})
+    assert set(taken(runtime, "out")) == {((1, 1), (5,)), ((1, 2), (5,)), ((1, 3), (5,))}
+    assert taken(runtime, "out") == {}
+
+
+def test_what_is_discarded_never_happened():
+    runtime = LocalRuntime(reaching())
+    fed(runtime, "x", ((1, 2), (0,), 1))
+    runtime.advance({"x": ((1,),)})
+    taken(runtime, "out")
+    before = states(runtime)
+    fed(runtime, "x", ((7, 8), (1,), 1), ((7, 9), (4,), 1))
+    runtime.discard()
+    runtime.advance({"x": ((9,),)})
+    assert taken(runtime, "out") == {} and states(runtime) == before
+
+
+def test_what_one_stage_has_taken_is_not_discarded_from_a_later_one():
+    runtime = LocalRuntime(two_inputs())
+    fed(runtime, "x", ((1, 5), (0,), 1))
+    runtime.advance({"x": ((1,),), "y": ((0,),)})
+    runtime.discard()
+    fed(runtime, "y", ((1, 2), (0,), 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    assert taken(runtime, "both") == {((1, 5, 2 * 2**60), (0,)): 1}
+
+
+# ---- whole or not at all ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_refusal_in_one_stage_takes_back_the_others(workers):
+    runtime = LocalRuntime(two_inputs(), workers=workers)
+    fed(runtime, "x", ((1, 5), (0,), 1))
+    fed(runtime, "y", ((1, 2), (0,), 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    for name in ("one", "two", "both"):
+        taken(runtime, name)
+    before = states(runtime)
+    fed(runtime, "x", ((1, 6), (1,), 1), ((2, 1), (1,), 1))
+    fed(runtime, "y", ((2, 8), (1,), 1))  # 8 * 2**60 has no place
+    for _ in range(2):
+        with pytest.raises(EbbflowError):
+            runtime.advance({"x": ((2,),), "y": ((2,),)})
+        assert states(runtime) == before
+        assert all(runtime.frontier(name) == ((1,),) and not taken(runtime, name) for name in ("one", "two", "both"))
+    runtime.discard()
+    fed(runtime, "x", ((2, 1), (1,), 1))
+    fed(runtime, "y", ((2, 3), (1,), 1))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert taken(runtime, "both") == {((2, 1, 3 * 2**60), (1,)): 1}
+    runtime.close()
+
+
+@pytest.mark.parametrize("slices", [None, 2], ids=["one slice", "several slices"])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_an_interrupt_takes_back_the_advance_wherever_it_comes(workers, slices, monkeypatch):
+    random = Random(4)
+    rows = [((random.randrange(8), random.randrange(8)), (time,), 1) for time in range(6) for _ in range(4)]
+    right = LocalRuntime(reaching())
+    fed(right, "x", *rows)
+    right.advance({"x": ((6,),)})
+    wanted = taken(right, "out")
+    walk = w.walk
+    monkeypatch.setattr(w, "FULL", 0)  # so that the walk comes back often
+    for calls in (1, 2, 5, 11):
+        runtime = LocalRuntime(reaching(), workers=workers, slice_times=slices)
+        first = [row for row in rows if row[1] < (2,)]
+        fed(runtime, "x", *first)
+        monkeypatch.setattr(w, "walk", walk)
+        runtime.advance({"x": ((2,),)})
+        found = taken(runtime, "out")
+        before = states(runtime)
+        fed(runtime, "x", *(row for row in rows if row[1] >= (2,)))
+        left = [calls]
+
+        def interrupted(H, W, left=left):
+            left[0] -= 1
+            if left[0] <= 0:
+                raise KeyboardInterrupt
+            return walk(H, W)
+
+        monkeypatch.setattr(w, "walk", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runtime.advance({"x": ((6,),)})
+        assert states(runtime) == before and runtime.frontier("out") == ((2,),)
+        monkeypatch.setattr(w, "walk", walk)
+        runtime.advance({"x": ((6,),)})
+        assert found | taken(runtime, "out") == wanted
+        runtime.close()
+
+
+def test_a_function_that_raises_takes_back_what_its_step_did():
+    def raises(row):
+        if row[1] == POISON:
+            raise ValueError("this row is poison")
+        return tuple(row)
+
+    s = Sketch()
+    x = s.input("x")
+    applied = s.linear(s.distinct(x), n.Apply(n.Function(raises, id(raises), "raises"), "rows", PAIR))
+    s.output("out", s.aggregate(applied, ("a",), n=("count_rows", None)))
+    runtime = LocalRuntime(s.graph)
+    fed(runtime, "x", ((1, 1), (0,), 1))
+    runtime.advance({"x": ((1,),)})
+    taken(runtime, "out")
+    before = states(runtime)
+    fed(runtime, "x", ((1, 2), (1,), 1), ((1, POISON), (2,), 1))
+    with pytest.raises(EbbflowError, match="poison"):
+        runtime.advance({"x": ((3,),)})
+    assert states(runtime) == before
+    runtime.advance({"x": ((2,),)})  # up to there all is well
+    assert taken(runtime, "out") == {((1, 1), (1,)): -1, ((1, 2), (1,)): 1}
+
+
+# ---- what is told -------------------------------------------------------------------------------------
+
+
+def test_a_step_is_told_from_its_beginning_to_its_end():
+    runtime = LocalRuntime(two_inputs())
+    fed(runtime, "x", ((1, 5), (0,), 1))
+    with events.listening(events.Ring()) as ring:
+        runtime.advance({"x": ((1,),), "y": ((0,),)})
+        fed(runtime, "y", ((2, 8), (0,), 1))
+        with pytest.raises(EbbflowError):
+            runtime.advance({"x": ((1,),), "y": ((1,),)})
+    told = list(ring)
+    assert isinstance(told[0], events.StepBegan) and isinstance(told[-1], events.Refused)
+    assert events.Emitted("one", 1) in told and events.FrontierMoved("one", ((1,),)) in told
+    (ended,) = (event for event in told if isinstance(event, events.StepEnded))
+    assert ended.visits >= 1 and ended.rows >= 1
+
+
+# ---- pieces -------------------------------------------------------------------------------------------
+
+TIMES = st.tuples(st.integers(0, 4), st.integers(0, 4))
+
+
+@given(st.lists(TIMES, max_size=6))
+def test_the_minimal_times_are_those_that_no_other_precedes(times):
+    found = local.minimal(times)
+    wanted = {t for t in times if not any(s != t and s[0] <= t[0] and s[1] <= t[1] for s in times)}
+    assert set(found) == wanted and len(found) == len(wanted)
+    ones = [time[:1] for time in times]
+    assert local.minimal(ones) == ((min(ones),) if ones else ())
+
+
+@given(st.lists(st.lists(st.tuples(TIMES, st.integers(-2, 2)), max_size=5), max_size=3), st.lists(TIMES, max_size=3))
+def test_rows_are_split_by_whether_their_time_is_complete(blocks, upper):
+    held = {"x": [arrays([((i,), time, d) for i, (time, d) in enumerate(block)], 1, 2) for block in blocks]}
+    taken_, left = local.split(held, tuple(upper))
+
+    def listed(parts):
+        return sorted(
+            (time, d) for _, times, diffs in parts for time, d in zip(map(tuple, times.tolist()), diffs.tolist())
+        )
+
+    rows = [row for block in blocks for row in block]
+    complete = [row for row in rows if not any(e[0] <= row[0][0] and e[1] <= row[0][1] for e in upper)]
+    assert listed(taken_.values()) == sorted(complete)
+    assert listed(left.get("x", [])) == sorted(row for row in rows if row not in complete)
+    assert all(len(part[2]) for part in taken_.values())
+
+
+def test_an_output_with_nothing_to_give_gives_arrays_of_its_width():
+    s = Sketch("time", "valid")
+    s.output("out", s.input("x", schema(a=LONG, b=LONG, c=LONG)))
+    lanes, times, diffs = LocalRuntime(s.graph).take("out")
+    assert (lanes.shape, times.shape, diffs.shape) == ((3, 0), (0, 2), (0,)) and lanes.dtype == np.int64
