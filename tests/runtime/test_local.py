@@ -241,3 +241,29 @@ def test_an_output_with_nothing_to_give_gives_arrays_of_its_width():
     s.output("out", s.input("x", schema(a=LONG, b=LONG, c=LONG)))
     lanes, times, diffs = LocalRuntime(s.graph).take("out")
     assert (lanes.shape, times.shape, diffs.shape) == ((3, 0), (0, 2), (0,)) and lanes.dtype == np.int64
+
+
+def test_a_refusal_takes_nothing_from_a_stage_that_had_nothing_to_do():
+    runtime = LocalRuntime(two_inputs())
+    fed(runtime, "x", ((1, 5), (0,), 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    assert taken(runtime, "one") == {((1, 5), (0,)): 1}
+    fed(runtime, "y", ((1, 2**40), (1,), 1))
+    with pytest.raises(EbbflowError):
+        runtime.advance({"x": ((2,),), "y": ((2,),)})
+    runtime.discard()
+    fed(runtime, "x", ((1, 2), (2,), 1))
+    runtime.advance({"x": ((3,),), "y": ((3,),)})
+    assert taken(runtime, "one") == {((1, 5), (2,)): -1, ((1, 7), (2,)): 1}
+
+
+def test_what_is_sealed_is_counted():
+    s = Sketch()
+    s.output("out", s.join(s.input("x"), s.input("y"), {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph, seal_rows=10, keep_records=0)
+    fed(runtime, "x", *(((a, a), (0,), 1) for a in range(100)))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    assert 0 < runtime.counters()["sealed"] < 100
+    fed(runtime, "y", ((7, 8), (1,), 1))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert taken(runtime, "out") == {((7, 7, 8), (1,)): 1}
