@@ -9,6 +9,7 @@ Rule: an `Expr` in a plan is resolved: every `Column` names a column of its node
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ebbflow.columns.schema import Type
@@ -31,6 +32,10 @@ class Literal:
 
     value: object
     type: Type
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, float) and self.value != self.value:
+            object.__setattr__(self, "value", math.nan)  # the one nan, which Python finds equal to itself in a tuple
 
     def __str__(self) -> str:
         return repr(self.value)
