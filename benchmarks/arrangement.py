@@ -27,6 +27,7 @@ def program() -> ebb.Dataflow:
 
 
 def run(nodes: int, edges: int, piece: int = 1_000_000, workers: int = 1, seed: int = 42) -> dict[str, Any]:
+    measure.get_ready()
     with program().run(workers=workers) as live:
         live.insert("pairs", [(0, 0)], time=0)  # what every session has is there before
         live.delete("pairs", [(0, 0)], time=0)

@@ -53,6 +53,7 @@ def changes(kind: str, times: int, live: int) -> dict[str, Any]:
 
 
 def run(kind: str, times: int, live: int = 1, workers: int = 1) -> dict[str, Any]:
+    measure.get_ready()
     rows, checks, clock = changes(kind, times, live), Checks(), measure.Clock()
     general = kind == "join-general"
     with program(kind).run(workers=workers) as session:

@@ -23,6 +23,7 @@ def program() -> ebb.Dataflow:
 
 
 def run(rows: int, form: str = "numpy", seed: int = 42) -> dict[str, Any]:
+    measure.get_ready()
     src, dst = draws(0, rows, 0, seed)
     table: Any = {"src": src, "dst": dst, "t": np.arange(rows) // 10, "d": np.ones(rows, np.int64)}
     if form == "arrow":
