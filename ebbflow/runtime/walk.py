@@ -181,6 +181,8 @@ def visit_keys(H, W, nd, bucket, rounds):
         rc = H[p + i]
         if H[rc + nk + DONE] == serial:
             continue
+        if H[W + ERROR]:
+            break  # the key it was remains the last one looked at
         H[rc + nk + DONE] = serial
         H[W + VISITS] += 1
         H[W + FUEL] -= 8
