@@ -248,7 +248,7 @@ class Table:
         return self._first(len(self))
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if not self._sorted and len(self) <= FEW and all(field.type.is_integer for field in self.record.fields):
+        if not self._sorted and len(self) <= FEW:
             return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
@@ -259,20 +259,21 @@ class Table:
         return list(zip(*columns, strict=True))
 
     def _few(self) -> list[tuple[Any, ...]]:
-        """A few rows of whole numbers: Python sorts them before numpy has begun."""
+        """A few rows: Python sorts them before numpy has begun."""
         lanes = self._lanes.tolist()
-        if self._times is None:
-            rows = sorted(zip(*lanes, self._weights.tolist()))
-        elif len(self.coordinates) == 1:
-            ordered = sorted(zip(self._times[:, 0].tolist(), *lanes, self._weights.tolist()))
-            rows = [(*row[1:-1], row[0], row[-1]) for row in ordered]
-        else:
-            ordered = sorted(zip(map(tuple, self._times.tolist()), *lanes, self._weights.tolist()))
-            rows = [(*row[1:-1], row[0], row[-1]) for row in ordered]
-        if any(NULL in lane for lane in lanes):
-            width = len(lanes)
-            rows = [(*(None if v == NULL else v for v in row[:width]), *row[width:]) for row in rows]
-        return rows
+        columns = _values(self._lanes, self.record, self._pool)
+        keys: list[list[Any]] = [
+            [(text is not None, text) for text in column] if field.type.is_text else lane
+            for field, column, lane in zip(self.record.fields, columns, lanes)
+        ]
+        if self._times is not None:
+            times = self._times[:, 0].tolist() if len(self.coordinates) == 1 else list(map(tuple, self._times.tolist()))
+            keys.insert(0, times)
+            columns.append(times)
+        columns.append(self._weights.tolist())
+        rows = list(zip(*columns))
+        places = list(zip(*keys)) if keys else [()] * len(rows)
+        return [rows[i] for i in sorted(range(len(rows)), key=places.__getitem__)]
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as an Arrow table; several coordinates make `_time` a struct of their names."""

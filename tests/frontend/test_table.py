@@ -67,6 +67,18 @@ def test_a_few_rows_come_as_many_would(rows, several, n):
     assert few.rows() == many.rows()
 
 
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), st.text(max_size=2)), st.one_of(st.none(), st.floats()), st.integers(0, 2)),
+        max_size=8,
+    )
+)
+def test_a_few_rows_of_any_type_come_as_many_would(rows):
+    few, many = (changes(NAMED, [(name, x, t, 1) for name, x, t in rows]) for _ in range(2))
+    many._put_in_order()
+    assert few == many
+
+
 @given(st.lists(st.integers(1, 12), min_size=10, max_size=40), st.integers(0, 999))
 def test_changes_that_come_time_by_time_are_sorted_within_each(counts, seed):
     times = np.repeat(np.arange(len(counts)), counts)
