@@ -1,12 +1,14 @@
-"""Rows put in order where they almost are: their times stand in order already, and few rows share one.
+"""Rows put in order where they almost are, and equal rows found without any order.
 
 What a step gives out comes time by time.  Sorting all of it anew compares rows that are far apart in memory; sorting
-within each time compares neighbours, and costs a few nanoseconds a row.
+within each time compares neighbours, and costs a few nanoseconds a row.  To add up equal rows a hash is enough.
 
 Rule: the order is that of the keys, the most significant first; equal rows stay in their order.
 """
 
 from ebbflow.columns.kernel import inline, kernel
+
+SPREAD = -7046029254386353131  # odd, and without a pattern: the golden ratio of 2**64, as a signed word
 
 SHORT = 12  # rows that are sorted by insertion, before runs are merged
 
@@ -84,3 +86,31 @@ def sort_runs(rows, words, ids):
             end += 1
         sort_run(rows, words, ids, start, end)
         start = end
+
+
+@kernel
+def sum_rows(rows, words, ids):
+    """Add up the diffs of equal rows.
+
+    needs:  rows: int64[lanes, n]; words: their diffs; ids: zeros, more than n of them, a power of two.
+    leaves: words: at the first of equal rows their sum, and 0 at the others; ids: overwritten.
+    """
+    mask = ids.shape[0] - 1
+    for i in range(rows.shape[1]):
+        h = 0
+        for k in range(rows.shape[0]):
+            h = (h ^ rows[k, i]) * SPREAD
+            h ^= h >> 29
+        slot = h & mask
+        while ids[slot] != 0:
+            j = ids[slot] - 1
+            k = 0
+            while k < rows.shape[0] and rows[k, i] == rows[k, j]:
+                k += 1
+            if k == rows.shape[0]:
+                words[j] += words[i]
+                words[i] = 0
+                break
+            slot = (slot + 1) & mask
+        if ids[slot] == 0:
+            ids[slot] = i + 1

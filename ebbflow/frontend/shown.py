@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.columns.schema import Schema
-from ebbflow.frontend.table import Table, in_order, sorted_order
+from ebbflow.frontend.table import Table, in_order
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -47,10 +47,10 @@ class Shown:
     def add(self, changes: Changes) -> None:
         if self.keeps_changes:
             self.unread.append(changes)
+        if self._log and self._in_log > LOG + 2 * max(self._summed, len(self._log[0].diffs)):
+            self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
         self._log.append(changes)
         self._in_log += len(changes.diffs)
-        if self._in_log > LOG + 2 * max(self._summed, len(self._log[0].diffs)):
-            self._sum_up()
 
     def _sum_up(self) -> None:
         """Move what is older than `since` up to it, and sum."""
@@ -90,12 +90,12 @@ def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:
     """Each row once, with the sum of its diffs; those that sum to zero are gone."""
     if len(diffs) == 0:
         return lanes, diffs
-    order = sorted_order(list(lanes))
-    lanes, diffs = in_order(lanes, order), diffs[order]
-    starts = np.flatnonzero(np.append(True, (lanes[:, 1:] != lanes[:, :-1]).any(axis=0)))
-    sums = np.add.reduceat(diffs, starts)
-    kept = sums != 0
-    return (lanes, sums) if len(sums) == len(diffs) and kept.all() else (in_order(lanes, starts[kept]), sums[kept])
+    from ebbflow.columns.sort import sum_rows  # loads the kernels: only when there is something to sum
+
+    sums = np.array(diffs)
+    sum_rows(np.ascontiguousarray(lanes), sums, np.zeros(2 << len(diffs).bit_length(), np.int64))
+    kept = np.flatnonzero(sums)
+    return (lanes, sums) if len(kept) == len(diffs) else (in_order(lanes, kept), sums[kept])
 
 
 def corners(frontier: Antichain, coordinates: int) -> list[Time]:

@@ -1,4 +1,6 @@
-"""Rows whose first key is in order are put in order by the others."""
+"""Rows whose first key is in order are put in order by the others; equal rows are added up."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -33,3 +35,22 @@ def test_a_long_run_is_sorted_too():
     values = np.random.default_rng(1).permutation(10_000)
     keys = np.stack([np.zeros(10_000, np.int64), values // 7, values])
     assert order_of(keys).tolist() == np.lexsort(keys[::-1]).tolist()
+
+
+@pytest.mark.interpreted
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-3, 3)), max_size=60))
+def test_equal_rows_are_added_up_at_the_first_of_them(changes):
+    rows, sums = np.array([row[:2] for row in changes], np.int64).reshape(-1, 2), Counter()
+    words = np.array([diff for *_, diff in changes], np.int64)
+    sort.sum_rows(np.ascontiguousarray(rows.T), words, np.zeros(128, np.int64))
+    for a, b, diff in changes:
+        sums[a, b] += diff
+    firsts = {row: i for i, row in reversed(list(enumerate(map(tuple, rows.tolist()))))}
+    assert words.tolist() == [sums[row] if firsts[row] == i else 0 for i, row in enumerate(map(tuple, rows.tolist()))]
+
+
+def test_many_different_rows_all_stay():
+    rows = np.stack([np.arange(50_000) << 20, -np.arange(50_000)])
+    words = np.ones(50_000, np.int64)
+    sort.sum_rows(rows, words, np.zeros(1 << 17, np.int64))
+    assert words.all()
