@@ -32,7 +32,8 @@ def test_rank_and_diff_share_a_word(rank, diff):
 
 def rows_of(width):
     words = st.integers(-2, 2) | st.sampled_from([-(2**63), 2**63 - 1])
-    return st.lists(st.tuples(*[words] * width), max_size=70)
+    row = st.tuples(*[words] * width)
+    return st.lists(row, max_size=16) | st.lists(row, min_size=17, max_size=70)
 
 
 @settings(max_examples=150)
