@@ -201,3 +201,11 @@ class NotKept(EbbflowError):
 
 class UnknownOption(EbbflowError, TypeError):
     """An option that is not there."""
+
+
+class MissingJava(EbbflowError):
+    """Spark without Java."""
+
+
+class OtherPython(EbbflowError):
+    """Spark's workers run another Python than the program."""
