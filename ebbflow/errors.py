@@ -245,3 +245,7 @@ class DiskRefused(EbbflowError):
     """The disk did not take what a step had to write."""
 
     otherwise = "Nothing of the step has happened. When there is room again, repeat it."
+
+
+class DeliveryRefused(EbbflowError):
+    """A micro-batch that is neither the next one nor the last one again."""
