@@ -201,3 +201,51 @@ class NotKept(EbbflowError):
 
 class UnknownOption(EbbflowError, TypeError):
     """An option that is not there."""
+
+
+class MissingJava(EbbflowError):
+    """Spark without Java."""
+
+
+class OtherPython(EbbflowError):
+    """Spark's workers run another Python than the program."""
+
+
+class AddressTaken(EbbflowError):
+    """The addresses that a checkpoint's memory was laid out for are in use in this process."""
+
+    otherwise = "Open it in another process."
+
+
+class NotACheckpoint(EbbflowError):
+    """A place where no checkpoint can be, or that holds something else."""
+
+    otherwise = "Give a directory on a local disk that is new, empty, or was made by run(checkpoint=...)."
+
+
+class CheckpointDiffers(EbbflowError):
+    """A checkpoint that another program, version or number of workers made."""
+
+    otherwise = "Open it with what made it, or give another directory and feed it the input again."
+
+
+class DamagedFile(EbbflowError):
+    """A file of a checkpoint that is missing, or not as it was written."""
+
+    otherwise = "`ebbflow check DIR` lists what is damaged; `ebbflow rewind DIR STEP` goes back to a whole step."
+
+
+class SecondSession(EbbflowError):
+    """Another session has gone on with the same checkpoint."""
+
+    otherwise = "One session at a time; this one's results stay readable. Open the checkpoint again to go on."
+
+
+class DiskRefused(EbbflowError):
+    """The disk did not take what a step had to write."""
+
+    otherwise = "Nothing of the step has happened. When there is room again, repeat it."
+
+
+class DeliveryRefused(EbbflowError):
+    """A micro-batch that is neither the next one nor the last one again."""

@@ -70,6 +70,7 @@ from ebbflow.trace.heap import (
     LEN,
     MAIL,
     ME,
+    NODES,
     PTR,
     REFUSED,
     ROUNDS_OVERFLOW,
@@ -410,24 +411,23 @@ def flush(H, W, nd):
 
 
 @kernel
-def receive(H, W, words, nodes):
-    """Deliver what other workers posted here; `nodes` is the table of node addresses."""
-    at = 0
+def receive_at(H, W, p, size):
+    """Deliver the mail of another worker: so many words at p."""
+    nodes = H[W + NODES]
     row = H[W + ROW + PTR]
     c = H[W + COORDS] if H[W + GENERAL] else 0
-    if c == 0 and words.shape[0] >= H[W + SEAL] * 8:
+    if c == 0 and size >= H[W + SEAL] * 8:
         H[W + CROWD] = 1
-    while at < words.shape[0]:
-        n = words[at]
-        rank = words[at + 3]
+    x = p
+    while x < p + size:
+        n = H[x]
+        rank = H[x + 3]
         if c:
-            for i in range(c):
-                H[row + i] = words[at + 5 + n + i]
+            copy_words(H, x + 5 + n, row, c)
             rank = intern_time(H, W, row)
-        for i in range(n):
-            H[row + i] = words[at + 5 + i]
-        deliver(H, W, H[nodes + words[at + 1]], row, words[at + 2], rank, words[at + 4])
-        at += 5 + n + c
+        copy_words(H, x + 5, row, n)
+        deliver(H, W, H[nodes + H[x + 1]], row, H[x + 2], rank, H[x + 4])
+        x += 5 + n + c
     H[W + CROWD] = 0
 
 

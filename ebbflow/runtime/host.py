@@ -1,23 +1,28 @@
 """A host: some workers in one process that together run one plan.
 
 Rows are handed to the workers slice by slice; between slices histories fold, within a slice every row keeps its own
-time.  How rows are cut into slices cannot be seen in what comes out.  Workers run in threads and meet where the plan
-exchanges.
+time.  How rows are cut into slices cannot be seen in what comes out.  Workers run in threads, or take turns, and meet
+where the plan exchanges.  A host of some of a program's workers stops at every meeting: what they have for others is
+handed out, and what others sent is brought in before they go on.
 
 Rule: what a host gives back depends on the multiset of what it was fed, not on its order or its cuts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 
 from ebbflow.columns.evaluate import program
+from ebbflow.columns.kernel import address_of, memory
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.lower import Begin, Stage, lower
+from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
 from ebbflow.errors import PlanError
+from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.refusals import refusal
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
@@ -30,14 +35,41 @@ FEW = 16  # rows that Python looks at faster than numpy
 SLICE_IN_LOOPS, SLICE = 256, 8192  # times handled together: as many as a step's history stays in the cache
 
 
+Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
+
+
+class Meeting(NamedTuple):
+    """What a host has to say where its workers meet others that are elsewhere."""
+
+    finished: bool
+    letters: Letters  # for workers elsewhere
+    at_loop: bool  # whether the next round of a loop is to be agreed upon
+    least: int  # the least rounds pending in it, mail included
+    pending: int  # words that wait, mail included: how much there is to do
+
+
 class Host:
-    def __init__(self, graph: Graph, workers: int, pool: Pool, slice_times: int | None = None, **tuning):
+    """All the workers of a program, or only `mine`, made by `make(plan, number)` where they are not new."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        workers: int,
+        pool: Pool,
+        slice_times: int | None = None,
+        threads: bool = True,
+        mine: Iterable[int] | None = None,
+        make: Callable[[Plan, int], Worker] | None = None,
+        **tuning,
+    ):
         if not 1 <= workers <= WORKERS_AT_MOST:
             raise PlanError(f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.")
         self.graph, self.pool = graph, pool
         self.plan = lower(graph, self.needs_outside)
-        self.workers = [Worker(self.plan, i, workers, pool, **tuning) for i in range(workers)]
-        self.threads = ThreadPoolExecutor(workers, "ebbflow") if workers > 1 else None
+        make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
+        self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
+        self.threads = ThreadPoolExecutor(workers, "ebbflow") if threads and workers > 1 else None
+        self.headers = np.array([worker.W for worker in self.workers], np.int64)
         loops = any(isinstance(part, Begin) for part in self.plan.program)
         self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else SLICE)
 
@@ -121,7 +153,13 @@ class Host:
 
     def walk(self, results: dict[str, list[Rows]]) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results."""
-        self.collect([self.workers[0].run()] if self.threads is None else self.walk_together(), results)
+        if self.threads is not None:
+            reasons = self.walk_together()
+        elif len(self.workers) == 1:
+            reasons = [self.workers[0].run()]
+        else:
+            reasons = self.take_turns(alone=True)
+        self.collect(reasons, results)
 
     def collect(self, reasons: list[int], results: dict[str, list[Rows]]) -> None:
         """What the outputs took in, once the walk is finished; a refusal, if it failed."""
@@ -146,6 +184,72 @@ class Host:
                 self.agree(loop)
             for worker in self.workers:
                 worker.H[worker.W + h.PHASE] = 1
+
+    def take_turns(self, alone: bool) -> list[int]:
+        """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
+        H, at, count = memory(), address_of(self.headers), len(self.workers)
+        turn = 0
+        while (turn := int(meet.take_turns(H, at, count, turn, int(alone)))) < count:
+            worker = self.workers[turn]
+            reason = worker.serve(int(H[worker.W + h.REASON]))
+            if reason != w.PAUSED:
+                return [reason]
+        return [int(H[worker.W + h.REASON]) for worker in self.workers]
+
+    # ---- some of the workers -------------------------------------------------------------------
+
+    def begin(self, rows: dict[str, Rows], times: np.ndarray, lower: Antichain, upper: Antichain, first: bool) -> None:
+        """Begin a slice: its rows are taken in by the workers that are here."""
+        for worker in self.workers:
+            if first:
+                worker.begin_advance(keeping=False, lower=lower)
+            worker.slice_times = times
+            worker.begin_slice(upper if self.plan.general else ())
+        for name, (lanes, at, diffs) in rows.items():
+            if self.plan.general:
+                self.share_out(name, lanes, [worker.ranks(at) for worker in self.workers], diffs)
+            else:
+                ranks = np.searchsorted(times, at[:, 0]) + 1
+                self.share_out(name, lanes, [ranks] * len(self.workers), diffs)
+
+    def resume(self, letters: Letters, agreed: int) -> None:
+        """Bring in what was sent, from here and elsewhere, in the order of the senders; then all may go on."""
+        senders = sorted({worker.me for worker in self.workers} | {sender for sender, _ in letters})
+        here = {worker.me: worker for worker in self.workers}
+        for worker in self.workers:
+            for sender in senders:
+                words = letters.get((sender, worker.me))  # sent off, though the sender may be here by now
+                if words is None and sender in here:
+                    words = here[sender].mail_for(worker.me)
+                if words is not None and len(words):
+                    worker.receive(np.ascontiguousarray(words))
+        for worker in self.workers:
+            worker.H[worker.W + h.AGREED] = agreed
+            worker.H[worker.W + h.PHASE] = 1
+
+    def to_meeting(self, results: dict[str, list[Rows]]) -> Meeting:
+        """Walk to the next meeting, or to the end of the slice."""
+        reasons = self.take_turns(alone=False)
+        if w.FAILED in reasons or w.MEETS not in reasons:
+            self.collect(reasons, results)
+            return Meeting(True, {}, False, w.NOTHING, 0)
+        H, at_loop = memory(), bool(self.workers[0].H[self.workers[0].W + h.PLACE])
+        least, pending = w.NOTHING, 0
+        here = {worker.me for worker in self.workers}
+        letters: Letters = {}
+        for worker in self.workers:
+            W = worker.W
+            pending += int(meet.pending_words(H, W))
+            if at_loop:
+                least = min(least, int(w.least_in(H, W, int(H[W + h.PLACE]))))
+            for other in range(int(H[W + h.WORKERS])):
+                if size := int(H[W + h.MAIL + h.VECTOR * other + h.LEN]):
+                    pending += size
+                    if at_loop:
+                        least = min(least, int(meet.least_in_mail(H, W, other, worker.program)))
+                    if other not in here:
+                        letters[worker.me, other] = worker.mail_for(other)
+        return Meeting(False, letters, at_loop, least, pending)
 
     def run_all(self) -> list[int]:
         """Every worker runs in its thread; if this one is interrupted meanwhile, they are stopped first."""

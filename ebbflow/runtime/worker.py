@@ -14,6 +14,7 @@ import numpy as np
 
 from ebbflow import events
 from ebbflow.columns.evaluate import REGISTERS, program, runs_in_blocks
+from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
@@ -334,19 +335,25 @@ class Worker:
     def go_on(self, reason: int) -> int:
         """Do what the walk came back for, and walk on."""
         H, W = self.H, self.W
-        while True:
-            if reason == w.ASKS or reason == w.CALLS:
-                cell = self.plan.cells[int(H[int(H[W + h.PLACE]) + kinds.NUMBER])]
-                if reason == w.ASKS:
-                    self.asker.answer(self, cell)
-                else:
-                    self.asker.call(self, cell)
-            elif reason != w.PAUSED or self.stopped:
-                return int(reason)
-            elif events.is_heard():
-                self.tell_round()
+        while (reason := self.serve(reason)) == w.PAUSED:
+            if self.stopped:
+                break
             H[W + h.FUEL] = w.FULL
             reason = w.walk(H, W)
+        return int(reason)
+
+    def serve(self, reason: int) -> int:
+        """Do what the walk came back for; PAUSED when it may go on."""
+        if reason == w.ASKS or reason == w.CALLS:
+            cell = self.plan.cells[int(self.H[int(self.H[self.W + h.PLACE]) + kinds.NUMBER])]
+            if reason == w.ASKS:
+                self.asker.answer(self, cell)
+            else:
+                self.asker.call(self, cell)
+            return w.PAUSED
+        if reason == w.PAUSED and events.is_heard():
+            self.tell_round()
+        return int(reason)
 
     def tell_round(self) -> None:
         """Say where the walk is, when it has gone on for a while."""
@@ -362,7 +369,7 @@ class Worker:
         return words
 
     def receive(self, words: np.ndarray) -> None:
-        edges.receive(self.H, self.W, words, self.nodes)
+        edges.receive_at(self.H, self.W, address_of(words), len(words))
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call."""

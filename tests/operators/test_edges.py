@@ -244,7 +244,8 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
     first, second = (plan.bench for plan in plans)
     plans[0].send([(2, rank(first, at), diff, a, b) for at, diff, a, b in rows])
     mail = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
-    edges.receive(second.H, second.W, mail, second.heap.keep([nodes[1]]))
+    second[h.NODES] = second.heap.keep([nodes[1]])
+    edges.receive_at(second.H, second.W, second.heap.keep(mail), len(mail))
     found = [
         [(time(plan.bench, r), diff, a, b) for _, r, diff, a, b in plan.arrived(nd)] for plan, nd in zip(plans, nodes)
     ]
