@@ -30,6 +30,7 @@ from ebbflow.trace.heap import (
     CAP,
     COUNTS,
     DELTAS,
+    DIFF_OVERFLOW,
     ERROR,
     EVALS,
     FUEL,
@@ -41,9 +42,11 @@ from ebbflow.trace.heap import (
     WANT,
     copy_words,
     drop_vector,
+    fail,
     release,
     reserve,
 )
+from ebbflow.trace.segment import DIFF_AT_MOST
 from ebbflow.trace.table import FOLDS
 from ebbflow.trace.tally import (
     HUGE,
@@ -317,7 +320,11 @@ def run_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
             e = H[places + i]
             if H[e] != moment:
                 open_entry(H, W, ty, e, nk, words)
-            H[e + KEY + nk] += H[diffs + i * dstep] * sign
+            d = H[diffs + i * dstep] * sign
+            if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
+                fail(H, W, DIFF_OVERFLOW, 0, t, d)
+                return
+            H[e + KEY + nk] += d
             i += 1
         if summed:
             add_columns(H, H[H[nd + TB] + FOLDS], b, nk, diffs, dstep, sign, start, i)
