@@ -9,8 +9,6 @@ Rule: a tombstone (no value) and a message of the log that is about no row are n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructType
@@ -20,62 +18,47 @@ from ebbflow.columns.schema import Type
 OPS = ("c", "r", "u", "d")
 ABOUT_NO_ROW = ("m",)  # a logical message
 UNITS = ("micros", "millis")
-TORN = "_torn"
-PARTS = ("op", "ts_ms", "before", "after", "source")
+PARTS = ("op", "before", "after")
+OP, BEFORE, AFTER, TORN, WHOLE_TEXT = "_op", "_before", "_after", "_torn", "_envelope"
 SOURCE = {"lsn": "bigint", "file": "string", "pos": "bigint", "ts_ms": "bigint"}
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
-@dataclass(frozen=True)
-class Opened:
-    """An envelope of a frame: its parts as columns."""
-
-    op: Column
-    is_torn: Column | None  # whether the text is no envelope; None: it was parsed already
-    at: Column | None  # the envelope itself, a struct; None: its parts are columns of the frame
-    types: dict[str, DataType]  # of the row's columns
-
-    def has(self, side: str) -> Column:
-        return self.part(side).isNotNull()
-
-    def side(self, side: str, name: str) -> Column:
-        return self.part(side).getField(name)
-
-    def part(self, name: str) -> Column:
-        return F.col(f"`{name}`") if self.at is None else self.at.getField(name)
-
-
-def kept(frame: DataFrame) -> DataFrame:
-    """Without tombstones, and without messages that are about no row."""
+def opened(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
+    """The frame with what is inside its envelopes; without tombstones, and messages that are about no row."""
     if _is_text(frame):
-        frame = frame.filter(F.col("value").isNotNull())
-        return frame.filter(F.coalesce(~_op_of_text().isin(*ABOUT_NO_ROW), F.lit(True)))
-    if "payload" in frame.columns:
-        return frame.filter(F.col("payload").isNotNull())
-    return frame.filter(F.col("op").isNotNull() | F.col("before").isNotNull() | F.col("after").isNotNull())
-
-
-def opened(frame: DataFrame, names: tuple[str, ...]) -> Opened | None:
-    """The envelopes of a frame; None: it has none."""
-    if _is_text(frame):
-        text = F.col("value").cast("string")
         row = ", ".join(f"`{name.replace('`', '``')}`: string" for name in names)
         parts = f"op: string, ts_ms: bigint, before: struct<{row}>, after: struct<{row}>, source: struct<{_source()}>"
-        schema = f"struct<{parts}, payload: struct<{parts}>, {TORN}: string>"
-        whole = F.from_json(text, schema, {"columnNameOfCorruptRecord": TORN})
-        inner = F.coalesce(whole.getField("payload"), F.struct(*(whole.getField(p).alias(p) for p in PARTS)))
-        torn = whole.isNull() | whole.getField(TORN).isNotNull()
-        return Opened(inner.getField("op"), torn, inner, dict.fromkeys(names, StringType()))
-    at, type_ = (
-        (F.col("payload"), frame.schema["payload"].dataType) if "payload" in frame.columns else (None, frame.schema)
-    )
-    if not isinstance(type_, StructType) or not {"op", "before", "after"} <= set(type_.names):
+        schema = f"struct<{parts}, payload: struct<{parts}>, torn: string>"
+        text = F.from_json(F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": "torn"})
+        frame = frame.filter(F.col("value").isNotNull()).withColumn(WHOLE_TEXT, text)
+        bare, inner = F.col(WHOLE_TEXT), F.col(WHOLE_TEXT).getField("payload")
+        take = lambda part: F.when(inner.isNotNull(), inner.getField(part)).otherwise(bare.getField(part))
+        torn = bare.isNull() | bare.getField("torn").isNotNull()
+    else:
+        inside = "payload" in frame.columns
+        at = lambda part: F.col("payload").getField(part) if inside else F.col(part)
+        take, torn = at, F.lit(False)
+        some = (
+            F.col("payload").isNotNull()
+            if inside
+            else F.coalesce(*(at(p).cast("string") for p in PARTS[:1])).isNotNull()
+        )
+        frame = frame.filter(some | at("before").isNotNull() | at("after").isNotNull())
+    found = [take(part).alias(name) for part, name in zip(PARTS, (OP, BEFORE, AFTER))]
+    frame = frame.select("*", *found, F.coalesce(torn, F.lit(False)).alias(TORN))
+    return frame.filter(F.coalesce(~F.col(OP).isin(*ABOUT_NO_ROW), F.lit(True)))
+
+
+def row_types(frame: DataFrame, names: tuple[str, ...]) -> dict[str, DataType] | None:
+    """The types of the columns of an envelope's row; None: the frame has no envelopes."""
+    if _is_text(frame):
+        return dict.fromkeys(names, StringType())
+    type_ = frame.schema["payload"].dataType if "payload" in frame.columns else frame.schema
+    if not isinstance(type_, StructType) or not set(PARTS) <= set(type_.names):
         return None
     after = type_["after"].dataType
-    if not isinstance(after, StructType):
-        return None
-    opened_ = Opened(F.lit(None), None, at, {field.name: field.dataType for field in after.fields})
-    return Opened(opened_.part("op"), None, at, opened_.types)
+    return {field.name: field.dataType for field in after.fields} if isinstance(after, StructType) else None
 
 
 def _source() -> str:
@@ -84,11 +67,6 @@ def _source() -> str:
 
 def _is_text(frame: DataFrame) -> bool:
     return "value" in frame.columns and frame.schema["value"].dataType.simpleString() in ("string", "binary")
-
-
-def _op_of_text() -> Column:
-    text = F.col("value").cast("string")
-    return F.coalesce(F.get_json_object(text, "$.payload.op"), F.get_json_object(text, "$.op"))
 
 
 def field_of(frame: DataFrame, name: str) -> tuple[Column, DataType] | None:
@@ -114,11 +92,10 @@ def sequence(frame: DataFrame) -> list[tuple[Column, DataType]]:
     """What orders the envelopes of one key: their place in the log, then when they were made, then Kafka's offset."""
     found: list[tuple[Column, DataType]] = []
     if _is_text(frame):
-        text = F.col("value").cast("string")
+        whole = F.col(WHOLE_TEXT)
         for name, kind in SOURCE.items():
-            path = f"source.{name}"
-            column = F.coalesce(F.get_json_object(text, f"$.payload.{path}"), F.get_json_object(text, f"$.{path}"))
-            found.append((column.try_cast(kind), StringType() if kind == "string" else LongType()))
+            inner, bare = (at.getField("source").getField(name) for at in (whole.getField("payload"), whole))
+            found.append((F.coalesce(inner, bare), StringType() if kind == "string" else LongType()))
     else:
         type_ = frame.schema["payload"].dataType if "payload" in frame.columns else frame.schema
         at = F.col("payload") if "payload" in frame.columns else None

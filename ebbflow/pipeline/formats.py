@@ -226,46 +226,68 @@ class _Shaping:
         return key
 
     def shaped(self) -> Shaped:
+        """In stages, each a projection of the one before, so that nothing is computed or planned twice."""
         parts = {"debezium": self._envelopes, "change_feed": self._feed}.get(self.verb, self._rows)()
-        given = F.to_json(F.struct("*"))
         times = [self._time(name) for name in self.source.time]
         order, by_arrival = self._order() if self.key else ([], False)
-        schema, kinds = self.schema, []
+        schema, kinds = self.schema, [LONG if by_arrival else self._order_type(type_) for _, type_ in order]
         if self.key:
-            kinds = [LONG if by_arrival else self._order_type(type_) for _, type_ in order]
             extra = [Field(SEQUENCE.format(i), kind) for i, kind in enumerate(kinds)]
             schema = Schema((*schema.fields, *extra, Field(DELETED, Type("boolean"))))
+        values, checks = zip(*(self._values(part, i) for i, part in enumerate(parts)))
+        computed = [
+            *(column.alias(f"_t{i}") for i, column in enumerate(times)),
+            *(_as_order(column, type_, kinds[i]).alias(f"_s{i}") for i, (column, type_) in enumerate(order)),
+            *(part.diff.alias(f"_d{i}") for i, part in enumerate(parts)),
+            *(column for some in values for column in some),
+        ]
+        untimed = [
+            F.when(F.col(f"_t{i}").isNull(), F.lit(f'the time "{plain(name)}" is missing or not a whole number'))
+            for i, name in enumerate(self.source.time)
+        ]
+        reasons = [
+            F.coalesce(*self._unread(), *part.reasons, *some, *untimed, F.lit(None).cast("string")).alias(f"_r{i}")
+            for i, (part, some) in enumerate(zip(parts, checks))
+        ]
+        given = F.to_json(F.struct(*(F.col(f"`{name}`") for name in self.frame.columns)))
+        frame = self._opened().select("*", *computed).select("*", *reasons)
+        frame = frame.withColumn("_why", F.coalesce(*(F.col(f"_r{i}") for i in range(len(parts)))))
         shaped = []
-        for part in parts:
-            columns, reasons = self._converted(part)
+        for i in range(len(parts)):
+            diff = F.lit(1).cast("bigint") if self.key else F.col(f"_d{i}")
+            if i:  # an envelope goes on whole or not at all, and its first half tells what is wrong with either
+                diff = F.when(F.col("_why").isNull(), diff).otherwise(0)
+            why = F.col("_why") if i == 0 else F.lit(None).cast("string")
+            columns = [F.col(f"_v{i}_{j}").alias(name) for j, name in enumerate(self.schema.names)]
             if self.key:
-                for i, ((column, type_), kind) in enumerate(zip(order, kinds)):
-                    columns.append(_as_order(column, type_, kind).alias(SEQUENCE.format(i)))
-                columns.append((part.diff < 0).alias(DELETED))
-            reason = F.coalesce(*self._unread(), *part.reasons, *reasons, *(why for _, why in times), F.lit(None))
-            diff = F.lit(1).cast("bigint") if self.key else part.diff
+                columns += [F.col(f"_s{k}").alias(SEQUENCE.format(k)) for k in range(len(order))]
+                columns.append((F.col(f"_d{i}") < 0).alias(DELETED))
+            none = F.lit(None).cast("bigint")
+            stamps = [F.col(f"_t{k}") if times else none for k in range(len(self.coordinates))]
             fields = [
-                *(_time_or_none(times, i).alias(TIME.format(i)) for i in range(len(self.coordinates))),
+                *(stamp.alias(TIME.format(k)) for k, stamp in enumerate(stamps)),
                 diff.alias(DIFF),
-                reason.cast("string").alias(REASON),
-                F.when(reason.isNotNull(), given).alias(GIVEN),
+                why.alias(REASON),
+                F.when(why.isNotNull(), given).alias(GIVEN),
                 *columns,
             ]
-            shaped.append(F.struct(*fields))
-        frame = self._kept()
-        rows = F.explode(F.array(*shaped)) if len(shaped) > 1 else shaped[0]
-        one = frame.select(rows.alias("_")).select("_.*")
+            shaped.append(F.struct(*fields) if len(parts) > 1 else fields)
+        one = (
+            frame.select(F.explode(F.array(*shaped)).alias("_")).select("_.*")
+            if len(parts) > 1
+            else frame.select(*shaped[0])
+        )
         # what changes nothing: the half of an envelope that is not there, and a diff of zero
-        one = one.filter(F.col(REASON).isNotNull() | F.coalesce(F.col(DIFF) != 0, F.lit(False)))
+        one = one.filter(F.col(REASON).isNotNull() | (F.col(DIFF) != 0))
         by = tuple(SEQUENCE.format(i) for i in range(len(order)))
         timed, lateness = bool(self.source.time), self.source.lateness
         return Shaped(self.node.name, one, schema, self.key, by, by_arrival, timed, lateness)
 
-    def _kept(self) -> DataFrame:
-        """The rows that say something."""
+    def _opened(self) -> DataFrame:
+        """The rows that say something, envelopes opened."""
         frame = self.frame
         if self.verb == "debezium":
-            return envelope.kept(frame)
+            return envelope.opened(frame, self.schema.names)
         if self.verb == "change_feed" and self.key:
             return frame.filter(F.coalesce(F.col("_change_type") != "update_preimage", F.lit(True)))
         if self.verb == "changes" and self.key and self.source.diff:
@@ -309,55 +331,36 @@ class _Shaping:
         return [Part(part.columns, part.types, diff, [wrong])]
 
     def _envelopes(self) -> list[Part]:
-        found = envelope.opened(self.frame, self.schema.names)
-        if found is None:
+        types = envelope.row_types(self.frame, self.schema.names)
+        if types is None:
             raise unknown_column(
                 f'debezium looks for "value", or for "op", "before" and "after", for "{plain(self.node.name)}"',
                 "value",
                 self.frame.columns,
             )
         for name in self.schema.names:
-            if name not in found.types:
-                raise self._unknown(name, "its column", list(found.types))
-        sides = {side: {name: found.side(side, name) for name in self.schema.names} for side in ("before", "after")}
-        types = {name: found.types[name] for name in self.schema.names}
-        wrong = (
-            [F.when(found.is_torn, F.lit("the message is not a JSON envelope"))] if found.is_torn is not None else []
-        )
-        wrong.append(
-            F.when(
-                F.coalesce(~found.op.isin(*envelope.OPS), F.lit(True)),
-                F.concat(F.lit("an unknown operation: "), F.coalesce(found.op, F.lit("null"))),
-            )
-        )
-        absent = {
-            side: F.when(~found.has(side), F.lit(f'the envelope has no "{side}"')) for side in ("before", "after")
-        }
-        gone = found.op == "d"
+            if name not in types:
+                raise self._unknown(name, "its column", list(types))
+        op, before, after = envelope.OP, envelope.BEFORE, envelope.AFTER
+        wrong = [
+            F.when(F.col(envelope.TORN), F.lit("the message is not a JSON envelope")),
+            F.when(F.col(op).isNull(), F.lit("the envelope has no operation")),
+            F.when(~F.col(op).isin(*envelope.OPS), F.concat(F.lit("an unknown operation: "), F.col(op))),
+        ]
+        sides = {side: {name: F.col(side).getField(name) for name in self.schema.names} for side in (before, after)}
+        gone, adds, removes = F.col(op) == "d", F.col(op).isin("c", "r", "u"), F.col(op).isin("u", "d")
+        no_after = F.when(adds & F.col(after).isNull(), F.lit('the envelope has no "after"'))
         if self.key:
-            columns = {
-                name: F.when(gone, sides["before"][name]).otherwise(sides["after"][name]) for name in sides["after"]
-            }
-            missing = F.when(gone, absent["before"]).otherwise(absent["after"])
-            return [Part(columns, types, F.when(gone, -1).otherwise(1).cast("bigint"), [*wrong, missing])]
-        old = F.when(
-            found.op.isin("u", "d") & ~found.has("before"),
+            no_before = F.when(gone & F.col(before).isNull(), F.lit('the envelope has no "before"'))
+            columns = {name: F.when(gone, sides[before][name]).otherwise(sides[after][name]) for name in sides[after]}
+            diff = F.when(gone, -1).otherwise(1).cast("bigint")
+            return [Part(columns, types, diff, [*wrong, no_before, no_after])]
+        no_before = F.when(
+            removes & F.col(before).isNull(),
             F.lit('the envelope has no "before": have the database log whole rows, or declare the input with a key'),
         )
-        new = F.when(found.op.isin("c", "r", "u") & ~found.has("after"), F.lit('the envelope has no "after"'))
-        added = F.when(found.op.isin("c", "r", "u"), 1).otherwise(0).cast("bigint")
-        removed = F.when(found.op.isin("u", "d"), -1).otherwise(0).cast("bigint")
-        halves = [Part(sides["before"], types, removed, []), Part(sides["after"], types, added, [])]
-        return self._whole_envelopes(halves, F.coalesce(*wrong, old, new))
-
-    def _whole_envelopes(self, halves: list[Part], wrong: Column) -> list[Part]:
-        """Both halves of an envelope, which goes on whole or not at all; the first tells what is wrong with either."""
-        bad = [F.coalesce(*self._converted(half)[1], F.lit(None)) for half in halves]
-        says = [F.when(half.diff != 0, why) for half, why in zip(halves, bad)]
-        first = Part(halves[0].columns, halves[0].types, halves[0].diff, [wrong, *says])
-        spoilt = F.coalesce(wrong, *says).isNotNull()
-        second = Part(halves[1].columns, halves[1].types, F.when(spoilt, 0).otherwise(halves[1].diff), [])
-        return [first, second]
+        old = Part(sides[before], types, F.when(removes, -1).otherwise(0).cast("bigint"), [*wrong, no_before, no_after])
+        return [old, Part(sides[after], types, F.when(adds, 1).otherwise(0).cast("bigint"), [])]
 
     # ---- columns ---------------------------------------------------------------------------------------
 
@@ -387,29 +390,26 @@ class _Shaping:
             return [F.when(F.col(CORRUPT).isNotNull(), F.lit("the reader could not read the row"))]
         return []
 
-    def _converted(self, part: Part) -> tuple[list[Column], list[Column]]:
+    def _values(self, part: Part, number: int) -> tuple[list[Column], list[Column]]:
         """The input's columns with its types, and for each what can be wrong with a value."""
         columns, reasons = [], []
-        units = self.source.options.get("timestamps", "micros")
-        for wanted in self.schema:
+        counts = F.col(f"_d{number}") != 0 if self.verb == "debezium" else F.lit(True)
+        for j, wanted in enumerate(self.schema):
             column, found = part.columns[wanted.name], part.types[wanted.name].simpleString()
+            written, kind = column, found
             if self.verb == "debezium":
-                value, kind = envelope.value(column, found, wanted.type, units)
-                value, can_fail = self._cast(value, kind, wanted)
-                can_fail |= kind != found
-            else:
-                value, can_fail = self._cast(column, found, wanted)
+                written, kind = envelope.value(column, found, wanted.type, self.source.options["timestamps"])
+            value, can_fail = self._cast(written, kind, wanted)
+            columns.append(value.alias(f"_v{number}_{j}"))
+            value = F.col(f"_v{number}_{j}")
             wrong = f'"{plain(wanted.name)}" holds what is not a {wanted.type}'
-            is_halved = self.verb == "debezium" and not self.key
-            counts = (part.diff != 0) if is_halved else F.lit(True)
-            if can_fail:
+            if can_fail or kind != found:
                 reasons.append(F.when(counts & column.isNotNull() & value.isNull(), F.lit(wrong)))
             if wanted.type.name == "long":
                 least = F.lit(f'"{plain(wanted.name)}" holds {NULL}, which is kept for null')
                 reasons.append(F.when(counts & (value == F.lit(NULL)), least))
             if wanted.name in self.key:
                 reasons.append(F.when(value.isNull(), F.lit(f'the key "{plain(wanted.name)}" is null')))
-            columns.append(value.alias(wanted.name))
         return columns, reasons
 
     def _cast(self, column: Column, found: str, wanted: Field) -> tuple[Column, bool]:
@@ -439,22 +439,20 @@ class _Shaping:
             widened = WHOLE.index(kind) <= WHOLE.index(target)
         return (column.cast(target), False) if widened else (column.try_cast(target), True)
 
-    def _time(self, name: str) -> tuple[Column, Column]:
-        """A coordinate as a whole number, and what can be wrong with it."""
+    def _time(self, name: str) -> Column:
+        """A coordinate as a whole number, null where it is none."""
         column, type_ = self._envelope_or(name, "time")
         kind = type_.simpleString()
         if kind in (*WHOLE, "string"):
-            time = column.try_cast("bigint")
-        elif kind in ("timestamp", "timestamp_ntz"):
-            time = F.unix_micros(column.cast("timestamp"))
-        elif kind == "date":
-            time = F.unix_date(column).cast("bigint")
-        else:
-            raise WrongTime(
-                f'{self.verb} takes as time whole numbers, dates or timestamps; "{plain(name)}" is of {kind}.',
-                hint="A timestamp counts as microseconds, a date as days since 1970.",
-            )
-        return time, F.when(time.isNull(), F.lit(f'the time "{plain(name)}" is missing or not a whole number'))
+            return column.try_cast("bigint")
+        if kind in ("timestamp", "timestamp_ntz"):
+            return F.unix_micros(column.cast("timestamp"))
+        if kind == "date":
+            return F.unix_date(column).cast("bigint")
+        raise WrongTime(
+            f'{self.verb} takes as time whole numbers, dates or timestamps; "{plain(name)}" is of {kind}.',
+            hint="A timestamp counts as microseconds, a date as days since 1970.",
+        )
 
     def _envelope_or(self, name: str, what: str) -> tuple[Column, DataType]:
         found = envelope.field_of(self.frame, name) if self.verb == "debezium" else None
@@ -496,7 +494,3 @@ def _as_order(column: Column, found: DataType, kind: Type) -> Column:
     if found.simpleString() in ("timestamp", "timestamp_ntz"):
         return F.unix_micros(column.cast("timestamp"))
     return column.cast(SPARK.get(kind.name, str(kind)))
-
-
-def _time_or_none(times: list[tuple[Column, Column]], i: int) -> Column:
-    return times[i][0] if times else F.lit(None).cast("bigint")
