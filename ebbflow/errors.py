@@ -249,3 +249,7 @@ class DiskRefused(EbbflowError):
 
 class DeliveryRefused(EbbflowError):
     """A micro-batch that is neither the next one nor the last one again."""
+
+
+class ClusterFailed(EbbflowError):
+    """Spark gave up on a step: tasks failed more often than it repeats them, or the session is gone."""
