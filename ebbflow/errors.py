@@ -253,3 +253,7 @@ class DeliveryRefused(EbbflowError):
 
 class ClusterFailed(EbbflowError):
     """Spark gave up on a step: tasks failed more often than it repeats them, or the session is gone."""
+
+
+class DeadLetters(EbbflowError):
+    """Rows of a stream that cannot be taken in, and no place to keep them."""
