@@ -249,3 +249,11 @@ class DiskRefused(EbbflowError):
 
 class DeliveryRefused(EbbflowError):
     """A micro-batch that is neither the next one nor the last one again."""
+
+
+class ClusterFailed(EbbflowError):
+    """Spark gave up on a step: tasks failed more often than it repeats them, or the session is gone."""
+
+
+class DeadLetters(EbbflowError):
+    """Rows of a stream that cannot be taken in, and no place to keep them."""

@@ -25,6 +25,7 @@ HEADER = 8
 # A table of slots: its mask, then for each slot an id (0: empty), where its words lie, and its length in bytes.
 ID, PLACE, LENGTH = 0, 1, 2
 SLOT = 3
+ENTRY = 2  # words in front of a text where it lies: its id and its length
 FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
 # The same in every process, so that two workers give one text one id.
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
@@ -48,6 +49,7 @@ class Pool:
         self._header[[KEY0, KEY1, BITS]] = *key, bits
         self._kept: list[np.ndarray] = [self._header]
         self._chunk = FIRST_CHUNK // 2
+        self._chunks: list[tuple[int, np.ndarray]] = []  # after how many words each begins
         self._grow_table()
         self._grow_arena(0)
 
@@ -109,15 +111,48 @@ class Pool:
         ends = pa.py_buffer(offsets if wide else offsets.astype(np.int32))
         return pa.Array.from_buffers(kind, len(ids), [bitmap, ends, pa.py_buffer(text)])
 
+    @property
+    def length(self) -> int:
+        """How many words of entries there are, in the order in which text was added."""
+        start, chunk = self._chunks[-1]
+        return start + int(self._header[FILL]) - address_of(chunk)
+
+    def entries(self, since: int = 0) -> np.ndarray:
+        """The entries that were added after so many words: id, length in bytes, and the text's words."""
+        with self._lock:
+            found, end = [], self.length
+            for start, chunk in reversed(self._chunks):
+                found.append(chunk[max(0, since - start) : end - start])
+                end = start
+                if start <= since:
+                    break
+        return np.concatenate(found[::-1])
+
+    def add_entries(self, words: np.ndarray) -> bool:
+        """Take in what another pool of the same key gave as `entries`; whether no id of theirs is another text here."""
+        words, at = np.ascontiguousarray(words, np.int64), 0
+        with self._lock:
+            while at < len(words):
+                at = int(take_entries(memory(), self.address, words, at))
+                if at < 0:
+                    return False
+                if at < len(words):
+                    self._make_room(int(words[at + 1]))
+        return True
+
+    def _make_room(self, length: int) -> None:
+        """Room for one more text of so many bytes, where there may be none."""
+        if (self._header[COUNT] + 1) * 2 > memory()[self._header[SLOTS]]:
+            self._grow_table()
+        needed = ENTRY + (length + 7) // 8
+        if self._header[FILL] + needed > self._header[END]:
+            self._grow_arena(needed)
+
     def _intern(self, text: np.ndarray, offsets: np.ndarray, valid: np.ndarray, ids: np.ndarray) -> None:
         row = 0
         with self._lock:
             while (row := int(intern(memory(), self.address, text, offsets, valid, ids, row))) < len(ids):
-                if (self._header[COUNT] + 1) * 2 > memory()[self._header[SLOTS]]:
-                    self._grow_table()
-                needed = int(offsets[row + 1] - offsets[row] + 7) // 8
-                if self._header[FILL] + needed > self._header[END]:
-                    self._grow_arena(needed)
+                self._make_room(int(offsets[row + 1] - offsets[row]))
 
     def _grow_table(self) -> None:
         old = int(self._header[SLOTS])
@@ -133,6 +168,7 @@ class Pool:
         self._chunk = min(self._chunk * 2, LARGEST_CHUNK)
         chunk = np.empty(max(self._chunk, needed), np.int64)
         self._kept.append(chunk)
+        self._chunks.append((self.length if self._chunks else 0, chunk))
         self._header[FILL] = address_of(chunk)
         self._header[END] = address_of(chunk) + len(chunk)
 
@@ -229,7 +265,7 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
         at = offsets[r]
         length = offsets[r + 1] - at
         n = (length + 7) >> 3
-        p = H[pool + FILL]
+        p = H[pool + FILL] + ENTRY
         if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
             return r
         for i in range(length >> 3):
@@ -253,6 +289,8 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
                 H[s + PLACE] = p
                 H[s + LENGTH] = length
                 H[s + ID] = id_
+                H[p - 2] = id_
+                H[p - 1] = length
                 H[pool + FILL] = p + n
                 H[pool + COUNT] += 1
                 break
@@ -266,6 +304,37 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
             id_ = next_id(id_)
         ids[r] = id_
     return len(ids)
+
+
+@kernel
+def take_entries(H, pool, words, at):
+    """needs:  entries from `at` on, one after the other; the pool's lock is held.
+    leaves: those before the returned place taken in; there is no room for the one there.  -1: an id has another text.
+    """
+    table = H[pool + SLOTS]
+    while at < len(words):
+        length = words[at + 1]
+        n = (length + 7) >> 3
+        s = slot_of(H, table, words[at])
+        if H[s + ID] == 0:
+            p = H[pool + FILL] + ENTRY
+            if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
+                return at
+            for i in range(-ENTRY, n):
+                H[p + i] = words[at + ENTRY + i]
+            H[s + PLACE] = p
+            H[s + LENGTH] = length
+            H[s + ID] = words[at]
+            H[pool + FILL] = p + n
+            H[pool + COUNT] += 1
+        elif H[s + LENGTH] != length:
+            return -1
+        else:
+            for i in range(n):
+                if H[H[s + PLACE] + i] != words[at + ENTRY + i]:
+                    return -1
+        at += ENTRY + n
+    return at
 
 
 @kernel

@@ -198,8 +198,16 @@ class Host:
 
     # ---- some of the workers -------------------------------------------------------------------
 
-    def begin(self, rows: dict[str, Rows], times: np.ndarray, lower: Antichain, upper: Antichain, first: bool) -> None:
-        """Begin a slice: its rows are taken in by the workers that are here."""
+    def begin(
+        self,
+        rows: dict[str, Rows],
+        times: np.ndarray,
+        lower: Antichain,
+        upper: Antichain,
+        first: bool,
+        placed: dict[str, list[tuple[int, Rows]]] | None = None,
+    ) -> None:
+        """Begin a slice: its rows are taken in by the workers that are here, `placed` ones by the worker named."""
         for worker in self.workers:
             if first:
                 worker.begin_advance(keeping=False, lower=lower)
@@ -211,6 +219,12 @@ class Host:
             else:
                 ranks = np.searchsorted(times, at[:, 0]) + 1
                 self.share_out(name, lanes, [ranks] * len(self.workers), diffs)
+        here = {worker.me: worker for worker in self.workers}
+        for name, blocks in (placed or {}).items():
+            for number, (lanes, at, diffs) in blocks:
+                worker = here[number]
+                ranks = worker.ranks(at) if self.plan.general else np.searchsorted(times, at[:, 0]) + 1
+                worker.feed(name, lanes, ranks, diffs)
 
     def resume(self, letters: Letters, agreed: int) -> None:
         """Bring in what was sent, from here and elsewhere, in the order of the senders; then all may go on."""

@@ -43,11 +43,12 @@ class Worker:
         workers: int,
         pool,
         reserve: int | None = None,
+        base: int | None = None,
         forget_times: int = FORGET_TIMES,
         **limits: int,
     ):
         self.plan, self.me, self.pool = plan, me, pool
-        self.heap = heap = h.Heap(reserve)
+        self.heap = heap = h.Heap(reserve, None if base is None else base + me * reserve)
         self.H, self.W = heap.H, heap.W
         self.asker = Asker(plan, pool)
         H, W = self.H, self.W

@@ -9,12 +9,16 @@ Rule: a block has the size of its class; it is given back to the list of that cl
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import mmap
 import os
+import weakref
 
 import numpy as np
 
 from ebbflow.columns.kernel import inline, kernel, memory
+from ebbflow.errors import AddressTaken
 
 # ---- the header of a worker, as offsets from W -----------------------------------------------
 BUMP = 0  # the first word never given out
@@ -227,28 +231,70 @@ def join_rounds(a, b, guard, bits):
     return (b & m) | (a & ~m)
 
 
-class Heap:
-    """Reserved address space with a header at its start."""
+class Fixed:
+    """Address space at a place that was chosen before, as an `mmap` is one that the system chose."""
 
-    def __init__(self, reserve_bytes: int | None = None):
+    def __init__(self, base: int, size: int):
+        given = _libc.mmap(base, size, mmap.PROT_READ | mmap.PROT_WRITE, _FLAGS | _FIXED_NOREPLACE, -1, 0)
+        if given != base:
+            error = ctypes.get_errno()
+            if given != ctypes.c_void_p(-1).value:  # a kernel that does not know the flag puts it elsewhere
+                _libc.munmap(given, size)
+            elif error != errno.EEXIST:
+                raise OSError(error, os.strerror(error))
+            raise AddressTaken(f"the addresses from {base:#x} to {base + size:#x} are in use in this process.")
+        self.base, self.size = base, size
+        self._given_back = weakref.finalize(self, _libc.munmap, base, size)
+        self.words = np.frombuffer((ctypes.c_int64 * (size // 8)).from_address(base), np.int64)
+
+    def madvise(self, advice: int, start: int, length: int) -> None:
+        _libc.madvise(self.base + start, length, advice)
+
+    def close(self) -> None:
+        self._given_back()
+
+
+class Heap:
+    """Reserved address space with a header at its start.
+
+    With `base`, a machine address, it lies exactly there: its words can be read back in another process.
+    """
+
+    def __init__(self, reserve_bytes: int | None = None, base: int | None = None):
         self.H = memory()
         size = reserve_bytes or default_reserve()
         while True:
             try:
-                self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+                self._map: Fixed | mmap.mmap = mmap.mmap(-1, size, flags=_FLAGS) if base is None else Fixed(base, size)
                 break
             except OSError:
                 if size <= 1 << 26:
                     raise
                 size //= 2
-        self._words = np.frombuffer(self._map, np.int64)
+        self._words = self._map.words if isinstance(self._map, Fixed) else np.frombuffer(self._map, np.int64)
         start = self._words.ctypes.data // 8 - 1
         self.W = W = start + 8
         self.H[W + BUMP] = W + HEADER
-        self.H[W + LIMIT] = start + size // 8
+        self.limit = start + size // 8
+        self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
         for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
+
+    @property
+    def words(self) -> np.ndarray:
+        """All the words that were ever given out, from the first of the reserved space."""
+        return self._words[: int(self.H[self.W + BUMP]) - self.W + 8]
+
+    def wipe(self) -> None:
+        """Nothing but zeros, as on the first day."""
+        self._map.madvise(mmap.MADV_DONTNEED, 0, len(self._words) * 8)
+
+    def close(self) -> None:
+        """Give a chosen place back; from here on nobody may use the heap.  One that the system chose goes by itself."""
+        if isinstance(self._map, Fixed):
+            self.H = self._words = None
+            self._map.close()
 
     def zeros(self, n: int) -> int:
         """The address of n words of zeros that stay."""
@@ -294,7 +340,13 @@ class Heap:
 
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
-_NORESERVE = 0x4000
+_NORESERVE, _FIXED_NOREPLACE = 0x4000, 0x100000
+_FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def default_reserve() -> int:

@@ -138,3 +138,31 @@ print(ids.tolist())
     assert done.stderr == ""
     texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]
     assert done.stdout.strip() == str(Pool().encode_texts(texts).tolist())
+
+
+@given(st.lists(TEXTS, max_size=6), st.sampled_from([2, 8, 64]))
+def test_what_was_added_since_is_taken_in_by_another_pool(batches, bits):
+    pool, other, at = Pool(bits=bits), Pool(bits=bits), 0
+    for texts in batches:
+        ids = pool.encode_texts(texts)
+        assert other.add_entries(pool.entries(at))
+        at = pool.length
+        assert other.decode(ids).to_pylist() == texts and len(other) == len(pool)
+        assert other.entries().tolist() == pool.entries().tolist()
+    assert other.add_entries(pool.entries()) and len(other) == len(pool)
+
+
+def test_entries_survive_growth_and_long_texts():
+    pool, other = Pool(), Pool()
+    texts = [f"{i}" * (i % 50) for i in range(3000)] + ["x" * 100_000]
+    ids = pool.encode_texts(texts)
+    assert other.add_entries(pool.entries())
+    assert other.decode(ids).to_pylist() == texts
+    assert len(pool.entries(pool.length)) == 0
+
+
+def test_an_id_that_is_another_text_here_is_told():
+    pool, other = Pool(bits=2), Pool(bits=2)
+    pool.encode_texts(["a", "b", "c", "d", "e"])
+    other.encode_texts(["e", "d", "c", "b", "a"])
+    assert not other.add_entries(pool.entries())

@@ -51,7 +51,7 @@ def judge(last: dict[str, Any] | None, query_id: str, batch_id: int, rows: int, 
         return False
     if query_id != last["query"]:
         raise DeliveryRefused(
-            f"batch {batch_id} comes from the query {query_id}, and this checkpoint was fed by the query {last['query']}.",
+            f"batch {batch_id} comes from the query {query_id}; this checkpoint was fed by {last['query']}.",
             hint="A stream whose own checkpoint was deleted or swapped numbers its batches anew: give it back its "
             "checkpoint, or begin both anew.",
         )

@@ -1,0 +1,312 @@
+"""An image of a worker: the pages of its heap that changed, and the chain of segments that together hold them all.
+
+A heap at a fixed address holds all of a worker's state by address, so its pages are its state: traces, loops, owed
+times, mail, and a walk that stands at a meeting.  Pages that changed are found by a hash of each, and go with those of
+other workers into one file, a segment, named by its content.
+
+    worker = Worker(..., reserve=bytes, base=address)     # or Host(...): worker i lies at base + i * reserve
+    pages = Pages(worker)                                 # nothing is written yet
+    delta = pages.delta(mid_walk=True)                    # what the next link has to hold: a Delta; nothing changes
+    blocks = segment({"heap/0": delta, "heap/5": ...})    # the bytes of a file: store.put("segments", blocks) -> name
+    pages.settle(name)                                    # it is in that file; pages.chain == [..., name]
+
+    pages = Pages(worker)                                 # in another process: same plan, same base, same reserve
+    pages.catch_up(chain, lambda name: sections(data_of(name))["heap/5"])   # only what it does not hold yet is read
+
+Rule: the links of a chain, read in order, give every page as it was when the last one was written.  A page of a link
+that is replaced is in the link that replaces it.  The same image and the same input give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.errors import DamagedFile
+from ebbflow.runtime.worker import Worker
+from ebbflow.trace import heap as h
+from ebbflow.trace.store import Block
+
+Array = np.ndarray
+
+PAGE = 512  # words
+MAGIC = b"ebbflow segment\n"
+FEW_LINKS = 8  # of one size, before they are written as one
+SLACK = 1 << 14  # words that a chain may be longer than twice what it holds
+
+
+class Delta(NamedTuple):
+    """What a link holds of its section: words in runs, and a few words beside them."""
+
+    whole: bool  # what came before counts no more: all else is zeros
+    size: int  # words of the section from now on
+    starts: Array  # int64[runs]
+    lengths: Array
+    words: Array  # the runs' words, one after the other
+    beside: Array
+
+
+class Link(NamedTuple):
+    name: str  # of the file
+    pages: Array  # which it holds
+    weight: int  # in words
+
+
+def links_kept(weights: Sequence[int], fresh: int, live: int, merged: Callable[[int], int]) -> int:
+    """How many links stay before a new one of weight `fresh`; it takes the place of the others.
+
+    merged: the weight of the new link if so many stay.  A chain stays short, as its links fall in size by levels, and
+    within twice what is live: else the new link holds everything, which has paid for itself by then.
+    """
+    if not weights or sum(weights) + fresh > 2 * live + SLACK:
+        return 0
+    kept, weight = len(weights), fresh
+    while True:
+        level, k = level_of(weight), kept
+        while k and level_of(weights[k - 1]) <= level:
+            k -= 1
+        if kept - k < FEW_LINKS:
+            return kept
+        kept, weight = k, merged(k)
+
+
+def level_of(weight: int) -> int:
+    return max(0, weight - 1).bit_length() // 3
+
+
+# ---- segments ---------------------------------------------------------------------------------------
+
+
+def segment(deltas: dict[str, Delta]) -> list[Block]:
+    """The bytes of a file that holds these sections."""
+    heads = {
+        name: [int(d.whole), int(d.size), len(d.starts), len(d.words), len(d.beside)] for name, d in deltas.items()
+    }
+    head = json.dumps(heads, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    blocks: list[Block] = [MAGIC, len(head).to_bytes(8, "little"), head]
+    for delta in deltas.values():
+        blocks += [memoryview(np.ascontiguousarray(part, "<i8")).cast("B") for part in delta[2:] if len(part)]
+    return blocks
+
+
+def sections(data: bytes, path: str = "segment") -> dict[str, Delta]:
+    """The sections of a segment whose checksum held; the words are views of `data`."""
+    try:
+        if data[: len(MAGIC)] != MAGIC:
+            raise ValueError
+        start = len(MAGIC) + 8
+        length = int.from_bytes(data[len(MAGIC) : start], "little")
+        heads = json.loads(data[start : start + length])
+        words = np.frombuffer(data, "<i8", offset=start + length)
+        found, at = {}, 0
+        for name, (whole, size, runs, count, beside) in heads.items():
+            parts = []
+            for n in (runs, runs, count, beside):
+                parts.append(words[at : at + n])
+                at += n
+            found[name] = Delta(bool(whole), size, *parts)
+            delta = found[name]
+            ends = delta.starts + delta.lengths
+            if len(parts[-1]) != beside or delta.lengths.sum() != count or (delta.lengths < 0).any():
+                raise ValueError
+            if runs and (delta.starts.min() < 0 or ends.max() > size):
+                raise ValueError
+        if at != len(words):
+            raise ValueError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DamagedFile(f"the file {path} is not a segment as this version writes them.") from None
+    return found
+
+
+# ---- the pages of a heap ------------------------------------------------------------------------------
+
+
+class Pages:
+    """What is written of one worker's heap, and where."""
+
+    def __init__(self, worker: Worker):
+        self.worker = worker
+        self.links: list[Link] = []
+        self.hashes = np.empty((0, 2), np.int64)  # as the chain has them
+        self._next: tuple[int, Array, Array] | None = None
+
+    @property
+    def chain(self) -> list[str]:
+        """The files that hold the heap, in order."""
+        return [link.name for link in self.links]
+
+    def delta(self, mid_walk: bool = False) -> Delta:
+        """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
+        with Written(self.worker):
+            hashes = self._hash()
+            changed = changed_rows(hashes, self.hashes)
+            filled = np.flatnonzero((hashes != _ZEROS).any(axis=1))
+            kept = links_kept(
+                [link.weight for link in self.links],
+                len(changed) * PAGE,
+                len(filled) * PAGE,
+                lambda k: PAGE * len(union([changed, *(link.pages for link in self.links[k:])])),
+            )
+            pages = union([changed, *(link.pages for link in self.links[kept:])]) if kept else filled
+            self._next = kept, pages, hashes
+            starts, lengths = runs_of(pages)
+            words = self._all()[pages].reshape(-1)
+            return Delta(not kept, len(hashes) * PAGE, starts, lengths, words, words_beside(self.worker, mid_walk))
+
+    def settle(self, name: str) -> None:
+        """The delta last asked for is in the file of this name."""
+        assert self._next is not None, "nothing was asked for"
+        kept, pages, self.hashes = self._next
+        self.links[kept:] = [Link(name, pages, PAGE * len(pages))]
+        self._next = None
+
+    def catch_up(self, chain: Sequence[str], read: Callable[[str], Delta]) -> None:
+        """Make the heap what a chain says, reading only the links that are not held if that is enough."""
+        same = 0
+        while same < min(len(chain), len(self.links)) and chain[same] == self.links[same].name:
+            same += 1
+        deltas = [read(name) for name in chain[same:]]
+        with Written(self.worker):
+            known = changed_rows(self._hash(), self.hashes) if same else None
+        if known is not None:
+            ours = union([known, *(link.pages for link in self.links[same:])])
+            theirs = union([pages_of(delta) for delta in deltas])
+            if len(np.setdiff1d(ours, theirs)):
+                same = 0  # something was done here that this chain does not know of
+                deltas = [read(name) for name in chain]
+        if not same:
+            self.worker.heap.wipe()
+        links = self.links[:same]
+        for name, delta in zip(chain[same:], deltas, strict=True):
+            self._apply(delta)
+            pages = pages_of(delta)
+            links.append(Link(name, pages, PAGE * len(pages)))
+        self.links, self._next = links, None
+        with Written(self.worker):
+            self.hashes = self._hash()
+
+    def _apply(self, delta: Delta) -> None:
+        worker = self.worker
+        if delta.whole:
+            worker.heap.wipe()
+        H, first, at = worker.H, worker.W - 8, 0
+        for start, length in zip(delta.starts.tolist(), delta.lengths.tolist(), strict=True):
+            H[first + start : first + start + length] = delta.words[at : at + length]
+            at += length
+        take_beside(worker, delta.beside)
+        H[worker.W + h.POOL] = worker.pool.address
+        H[worker.W + h.LIMIT] = worker.heap.limit
+
+    def _hash(self) -> Array:
+        hashes = np.empty((-(-len(self.worker.heap.words) // PAGE), 2), np.int64)
+        hash_pages(self.worker.H, self.worker.W - 8, hashes)
+        return hashes
+
+    def _all(self) -> Array:
+        worker, first = self.worker, self.worker.W - 8
+        count = -(-len(worker.heap.words) // PAGE) * PAGE
+        return worker.H[first : first + count].reshape(-1, PAGE)
+
+
+class Written:
+    """A worker's heap as it is written: without the words that are true in this process only."""
+
+    def __init__(self, worker: Worker):
+        self.worker = worker
+
+    def __enter__(self) -> None:
+        H, W = self.worker.H, self.worker.W
+        H[W + h.POOL] = H[W + h.LIMIT] = 0
+
+    def __exit__(self, *error: object) -> None:
+        H, W = self.worker.H, self.worker.W
+        H[W + h.POOL], H[W + h.LIMIT] = self.worker.pool.address, self.worker.heap.limit
+
+
+def words_beside(worker: Worker, mid_walk: bool) -> Array:
+    """What a worker knows beside its heap.  Between two advances nothing is left to undo."""
+    words = [worker.step, worker.trimmed, worker.forget_at, int(mid_walk)]
+    if not mid_walk:
+        return np.array(words, np.int64)
+    parts = [np.array([len(worker.slice_times)]), worker.slice_times]
+    for at, saved in worker.saved:
+        parts += [np.array([at, len(saved)]), saved]
+    return np.concatenate([np.array(words), *parts]).astype(np.int64)
+
+
+def take_beside(worker: Worker, words: Array) -> None:
+    worker.step, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()
+    worker.slice_times, worker.saved = np.empty(0, np.int64), []
+    if mid_walk:
+        at = 5 + int(words[4])
+        worker.slice_times = words[5:at].astype(np.int64)
+        while at < len(words):
+            v, n = words[at : at + 2].tolist()
+            worker.saved.append((v, words[at + 2 : at + 2 + n].astype(np.int64)))
+            at += 2 + n
+
+
+def changed_rows(new: Array, old: Array) -> Array:
+    """The numbers of the pages whose hash is another, or that are new."""
+    both = min(len(new), len(old))
+    return np.concatenate([np.flatnonzero((new[:both] != old[:both]).any(axis=1)), np.arange(both, len(new))])
+
+
+def union(parts: Sequence[Array]) -> Array:
+    return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else np.empty(0, np.int64)
+
+
+def runs_of(pages: Array) -> tuple[Array, Array]:
+    """Sorted pages as runs of words: where each begins, and its length."""
+    if not len(pages):
+        return pages, pages
+    first = np.flatnonzero(np.concatenate([[True], np.diff(pages) > 1]))
+    counts = np.diff(np.append(first, len(pages)))
+    return pages[first] * PAGE, counts * PAGE
+
+
+def pages_of(delta: Delta) -> Array:
+    found = [np.arange(s // PAGE, (s + n) // PAGE) for s, n in zip(delta.starts.tolist(), delta.lengths.tolist())]
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+# ---- kernels
+
+
+@inline
+def mixed(a, w, by):
+    """A bijection of w for every a, and of a for every w; all bits of both count in the next round."""
+    a = (a ^ w) * -7046029254386353131
+    return a ^ ((a >> by) & ((1 << (64 - by)) - 1))
+
+
+@kernel
+def hash_pages(H, first, out):
+    """needs: out: [pages, 2].  leaves: 128 bits for each page of 512 words from `first` on."""
+    for i in range(out.shape[0]):
+        p = first + i * 512
+        a, b, c, d = 1, 2, 3, 4
+        for j in range(0, 512, 4):
+            a = mixed(a, H[p + j], 32)
+            b = mixed(b, H[p + j + 1], 31)
+            c = mixed(c, H[p + j + 2], 30)
+            d = mixed(d, H[p + j + 3], 29)
+        out[i, 0] = mixed(mixed(mixed(a, b, 32), c, 32), d, 32)
+        out[i, 1] = mixed(mixed(mixed(d * 3, c, 29), b * 5, 29), a * 7, 29)
+    return 0
+
+
+def _hash_of_zeros() -> Array:
+    from ebbflow.columns.kernel import address_of, memory
+
+    zeros, found = np.zeros(PAGE, np.int64), np.empty((1, 2), np.int64)
+    hash_pages(memory(), address_of(zeros), found)
+    return found[0]
+
+
+_ZEROS = _hash_of_zeros()

@@ -1,0 +1,415 @@
+"""The Spark runtime: the same program, its workers hosted by Spark's tasks.
+
+The driver keeps what is small: frontiers, by which files every shard's state is known, and what was not yet due.  A
+step is made of supersteps.  Where little is to be done one task hosts all the shards and goes through the whole step,
+loops and all, in one job.  Where much is, each task hosts some and goes to the next meeting; the driver carries letters
+and agrees on rounds; when little is left, one task takes all over, in the middle of the walk.
+
+Rule: a step counts when its record is in the ledger, and until then nothing of it does; its width cannot be seen in it.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ebbflow.columns.pool import Pool
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow import stages
+from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.plan_json import functions_of, to_json
+from ebbflow.dataflow.rewrite import rewrite
+from ebbflow.dataflow.rules import check
+from ebbflow.errors import OtherPython, PlanError
+from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
+from ebbflow.runtime.local import minimal, split, together
+from ebbflow.runtime.spark import blobs
+from ebbflow.runtime.spark.cluster import Cluster
+from ebbflow.runtime.spark.task import (
+    LETTERS,
+    OUTPUTS,
+    SEGMENTS,
+    STAGED,
+    TEXTS,
+    File,
+    is_general,
+    refusal_from,
+)
+from ebbflow.runtime.spark.texts import Part as TextPart
+from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
+from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
+from ebbflow.trace.store import Store
+
+DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
+FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
+RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
+GIB = 1 << 30
+WIDE_ROWS = 200_000  # from so many rows on a step is begun by several tasks
+NARROW_WORDS = 1 << 20  # when so few words wait anywhere, one task goes through the rest
+WIDE_SLICES = 8  # a step cut into more slices is not worth as many supersteps
+
+
+@dataclass
+class State:
+    """Where the program stands, as the ledger has it."""
+
+    chains: dict[str, list[str]] = field(default_factory=dict)  # of every shard "part/shard": names of segments
+    lengths: dict[str, int] = field(default_factory=dict)  # of every file that is named
+    texts: list[File] = field(default_factory=list)
+    frontiers: list[Antichain] = field(default_factory=list)  # of the parts
+    inputs: dict[str, Antichain] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        chains = {section: list(names) for section, names in self.chains.items()}
+        return State(chains, dict(self.lengths), list(self.texts), list(self.frontiers), dict(self.inputs))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "chains": self.chains,
+            "lengths": self.lengths,
+            "texts": self.texts,
+            "frontiers": self.frontiers,
+            "inputs": self.inputs,
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> State:
+        chain = lambda times: tuple(tuple(time) for time in times)
+        return State(
+            data["chains"],
+            data["lengths"],
+            data["texts"],
+            [chain(times) for times in data["frontiers"]],
+            {name: chain(times) for name, times in data["inputs"].items()},
+        )
+
+
+class SparkRuntime:
+    """`wide_rows`, `narrow_words` and `width` are for those who measure and test."""
+
+    OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", "wide_rows", "narrow_words", "width", *LIMITS)
+
+    def __init__(
+        self,
+        graph: Graph,
+        cluster: Cluster,
+        root: str,
+        shards: int = 8,
+        pool: Pool | None = None,
+        rewriting: bool = True,
+        reserve: int = RESERVE,
+        wide_rows: int = WIDE_ROWS,
+        narrow_words: int = NARROW_WORDS,
+        width: int | None = None,
+        base: int | None = None,
+        store: Store | None = None,
+        **options: int,
+    ):
+        check(graph)
+        if not 1 <= shards <= WORKERS_AT_MOST:
+            raise PlanError(f"A program has 1 to {WORKERS_AT_MOST} shards on Spark, not {shards}.")
+        self.graph, self.cluster, self.count = graph, cluster, shards
+        self.texts = Texts(pool)
+        self.pool = self.texts.pool
+        self.functions = [function.fn for function in functions_of(graph)]
+        self.coordinates = len(graph.coordinates)
+        whole = rewrite(graph)[0] if rewriting else graph
+        self.stages = stages.cut(whole)
+        self.general = [is_general(stage.graph) for stage in self.stages]
+        self.has_loops = [bool(stage.graph.next_of) for stage in self.stages]
+        self.slice_times = options.get("slice_times")
+        self.wide_rows, self.narrow_words, self.width = wide_rows, narrow_words, width
+        space = max(len(self.stages), 1) * shards * reserve
+        if base is None:
+            base = random.SystemRandom().randrange(FIRST_BASE, LAST_BASE - space, GIB)
+        self.program = {
+            "key": uuid.uuid4().hex,
+            "plan": to_json(graph),
+            "rewriting": rewriting,
+            "shards": shards,
+            "base": base,
+            "reserve": reserve,
+            "root": root,
+            "options": options,
+        }
+        self.store = store or Store(root)
+        for directory in DIRECTORIES:
+            self.store.make(directory)
+        first: Antichain = (tuple(-(2**63) + 1 for _ in graph.coordinates),)
+        self.state = State(frontiers=[first] * len(self.stages))
+        self.state.chains = {f"{p}/{i}": [] for p in range(len(self.stages)) for i in range(shards)}
+        self.buffered: list[dict[str, list[Rows]]] = [{} for _ in self.stages]
+        self.done: dict[str, list[Any]] = {}  # rows, or the file that holds them
+        self.outputs = {
+            node.name: (number, len(stage.graph.schemas[node.source]))
+            for number, stage in enumerate(self.stages)
+            for node in stage.graph.nodes
+            if isinstance(node, n.Output) and node.name not in stage.exports
+        }
+        self.counted: dict[str, dict[str, int]] = {}
+        self.supersteps = 0
+
+    # ---- what every runtime offers ----------------------------------------------------------------
+
+    def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
+        for part, stage in enumerate(self.stages):
+            if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
+                self.buffered[part].setdefault(name, []).append((lanes, times, diffs))
+
+    def advance(self, frontiers: dict[str, Antichain]) -> None:
+        step = Step(self, frontiers)
+        step.run()
+        self.commit(step)
+
+    def commit(self, step: Step) -> None:
+        self.state, self.buffered = step.state, step.left
+        for name, blocks in step.shown.items():
+            self.done.setdefault(name, []).extend(blocks)
+        self.counted.update(step.counted)
+
+    def discard(self) -> None:
+        """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""
+        for part, stage in enumerate(self.stages):
+            for name in set(self.buffered[part]) - stage.imports:
+                frontier = self.state.inputs.get(name, self.state.frontiers[part])
+                passed, _ = split({name: self.buffered[part].pop(name)}, frontier)
+                if passed:
+                    self.buffered[part][name] = [passed[name]]
+
+    def take(self, output: str) -> Rows:
+        blocks = [self.loaded(block) for block in self.done.pop(output, [])]
+        if blocks:
+            return together(blocks)
+        lanes = self.outputs[output][1]
+        return np.empty((lanes, 0), np.int64), np.empty((0, self.coordinates), np.int64), np.empty(0, np.int64)
+
+    def loaded(self, block: Any) -> Rows:
+        if isinstance(block, tuple):
+            return block
+        _, arrays = blobs.read(self.store.get_checked(OUTPUTS, *block["file"]))
+        return arrays[0], arrays[1], arrays[2]
+
+    def frontier(self, output: str) -> Antichain:
+        return self.state.frontiers[self.outputs[output][0]]
+
+    def counters(self) -> dict[str, int]:
+        found = list(self.counted.values())
+        names = found[0] if found else ()
+        counted = {name: sum(one[name] for one in found) for name in names}
+        return {**counted, "supersteps": self.supersteps, "jobs": getattr(self.cluster, "jobs", 0)}
+
+    def close(self) -> None:
+        """Nothing is held here that would have to be given back: state is files."""
+
+
+class Step:
+    """One advance, from what is due to what the ledger is to say."""
+
+    def __init__(self, runtime: SparkRuntime, frontiers: dict[str, Antichain]):
+        self.runtime, self.store, self.count = runtime, runtime.store, runtime.count
+        self.state = runtime.state.copy()
+        self.state.inputs = dict(frontiers)
+        self.left: list[dict[str, list[Rows]]] = []
+        self.shown: dict[str, list[Any]] = {}
+        self.counted: dict[str, dict[str, int]] = {}
+        self.fresh = runtime.texts.fresh()  # ids of text that the driver was given
+        self.arrays: list[np.ndarray] = []
+        self.uppers = [minimal([time for name in stage.inputs for time in frontiers[name]]) for stage in runtime.stages]
+        self.rows: list[dict[str, Rows]] = []
+        for part, upper in enumerate(self.uppers):
+            rows, left = split(runtime.buffered[part], upper)
+            self.rows.append(rows)
+            self.left.append(left)
+
+    def run(self) -> None:
+        rows = sum(len(block[2]) for part in self.rows for block in part.values())
+        if rows >= self.runtime.wide_rows and self.count > 1:
+            for part in range(len(self.uppers)):
+                self.go_wide(part)
+        else:
+            self.go_narrow(range(len(self.uppers)))
+        self.state.frontiers = list(self.uppers)
+        self.keep_texts()
+
+    def moves(self, part: int) -> bool:
+        """Whether a part has something to do even without rows."""
+        return self.uppers[part] != self.state.frontiers[part] and self.runtime.general[part]
+
+    def go_narrow(self, parts: Sequence[int]) -> None:
+        """One task for the whole step."""
+        busy: set[int] = set()
+        for part in parts:
+            feeders = {name for other in busy for name in self.runtime.stages[other].exports}
+            if self.rows[part] or self.moves(part) or feeders & self.runtime.stages[part].imports:
+                busy.add(part)
+        if not busy:
+            return
+        works = [
+            {
+                "part": part,
+                "how": "whole",
+                "lower": self.state.frontiers[part],
+                "upper": self.uppers[part],
+                "rows": {name: [{"at": self.refer(rows)}] for name, rows in self.rows[part].items()},
+            }
+            for part in sorted(busy)
+        ]
+        self.superstep([{"shards": list(range(self.count)), "works": works}])
+
+    # ---- wide -----------------------------------------------------------------------------------------
+
+    def go_wide(self, part: int) -> None:
+        """As many tasks as run at a time, until little is left."""
+        runtime, rows, upper = self.runtime, self.rows[part], self.uppers[part]
+        if not rows and not self.moves(part):
+            return
+        total = sum(len(block[2]) for block in rows.values())
+        slices = self.slices(part, rows)
+        if total < runtime.wide_rows or len(slices) > WIDE_SLICES:
+            self.go_narrow([part])
+            return
+        width = min(self.count, runtime.width or runtime.cluster.width)
+        seats = [list(range(self.count * i // width, self.count * (i + 1) // width)) for i in range(width)]
+        lower = self.state.frontiers[part]
+        for number, times in enumerate(slices):
+            tasks = []
+            for i, shards in enumerate(seats):
+                dealt = {name: (lanes[:, i::width], at[i::width], d[i::width]) for name, (lanes, at, d) in rows.items()}
+                work = {
+                    "part": part,
+                    "how": "begin",
+                    "lower": lower,
+                    "upper": upper,
+                    "first": number == 0,
+                    "times": times.tolist(),
+                    "rows": {name: [{"at": self.refer(block)}] for name, block in dealt.items()},
+                }
+                tasks.append({"shards": shards, "works": [work]})
+            met = self.superstep(tasks)
+            while not met[0]["finished"]:
+                letters = [letter for one in met for letter in one["letters"]]
+                agreed = min(one["least"] for one in met)
+                if sum(one["pending"] for one in met) <= runtime.narrow_words:
+                    self.finish_narrow(part, letters, agreed, rows, times)
+                    return
+                work = {"part": part, "how": "resume", "letters": letters, "agreed": agreed}
+                met = self.superstep([{"shards": shards, "works": [work]} for shards in seats])
+
+    def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray]:
+        """The times of a step, so many at once: what runs together must agree on them."""
+        if self.runtime.general[part] or not rows:
+            return [np.zeros(1, np.int64)]
+        times = np.unique(np.concatenate([at[:, 0] for _, at, _ in rows.values()]))
+        size = self.runtime.slice_times or (SLICE_IN_LOOPS if self.runtime.has_loops[part] else SLICE)
+        return [times[at : at + size] for at in range(0, len(times), size)]
+
+    def finish_narrow(
+        self, part: int, letters: list[Any], agreed: int, rows: dict[str, Rows], times: np.ndarray
+    ) -> None:
+        """One task takes over all the shards where they stand, and goes through what is left of the step."""
+        lower, rest = self.uppers[part], {}
+        if not self.runtime.general[part]:
+            lower = ((int(times[-1]) + 1,),)
+            later = {name: at[:, 0] > times[-1] for name, (_, at, _) in rows.items()}
+            rest = {
+                name: (lanes[:, later[name]], at[later[name]], diffs[later[name]])
+                for name, (lanes, at, diffs) in rows.items()
+                if later[name].any()
+            }
+        work = {
+            "part": part,
+            "how": "whole",
+            "lower": lower,
+            "upper": self.uppers[part],
+            "letters": letters,
+            "agreed": agreed,
+            "rows": {name: [{"at": self.refer(block)}] for name, block in rest.items()},
+        }
+        self.superstep([{"shards": list(range(self.count)), "works": [work]}])
+
+    # ---- a superstep ----------------------------------------------------------------------------------
+
+    def refer(self, arrays: Sequence[np.ndarray]) -> list[int]:
+        first = len(self.arrays)
+        self.arrays += arrays
+        return list(range(first, len(self.arrays)))
+
+    def superstep(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Give the tasks their orders and take in their answers; letters in these are kept for the next ones."""
+        runtime = self.runtime
+        parts = {work["part"] for task in tasks for work in task["works"]}
+        for task in tasks:
+            task["chains"] = {f"{p}/{i}": self.state.chains[f"{p}/{i}"] for p in sorted(parts) for i in task["shards"]}
+        named = {name for task in tasks for chain in task["chains"].values() for name in chain}
+        facts = {
+            "program": runtime.program,
+            "texts": self.state.texts,
+            "fresh": self.refer(part_of(runtime.pool, self.fresh)) if len(self.fresh) else [],
+            "lengths": {name: self.state.lengths[name] for name in sorted(named)},
+            "tasks": tasks,
+        }
+        answers = runtime.cluster.superstep(blobs.write(facts, self.arrays), len(tasks), runtime.functions)
+        runtime.supersteps += 1
+        self.arrays = []
+        return [self.take_in(data) for data in answers]
+
+    def take_in(self, data: bytes) -> dict[str, Any]:
+        answer, arrays = blobs.read(data)
+        if answer.get("refused"):
+            raise refusal_from(answer["refused"])
+        check_python(answer["python"])
+        if "segment" in answer:
+            name, length = answer["segment"]
+            self.state.lengths[name] = length
+            self.state.chains.update(answer["chains"])
+        self.counted.update(answer["counters"])
+        if answer["fresh"]:
+            ids = self.learn(tuple(arrays[i] for i in answer["fresh"]))
+            self.fresh = np.union1d(self.fresh, ids)
+        for name, ref in answer["outputs"].items():
+            block = tuple(arrays[i] for i in ref["at"]) if "at" in ref else ref
+            self.show(name, block)
+        for part, name, at in answer.get("left", ()):
+            self.left[part].setdefault(name, []).append(tuple(arrays[i] for i in at))
+        for letter in answer.get("letters", ()):
+            if "at" in letter[2]:
+                letter[2] = {"at": self.refer([arrays[i] for i in letter[2]["at"]])}
+        return answer
+
+    def learn(self, part: TextPart) -> np.ndarray:
+        return add_texts(self.runtime.pool, part)
+
+    def show(self, name: str, block: Any) -> None:
+        """Rows of an output, or of a stage for a later one."""
+        for part, stage in enumerate(self.runtime.stages):
+            if name in stage.imports:
+                taken, left = split({name: [self.runtime.loaded(block)]}, self.uppers[part])
+                for rows in taken.values():
+                    known = [self.rows[part][name]] if name in self.rows[part] else []
+                    self.rows[part][name] = together([*known, rows])
+                for blocks in left.values():
+                    self.left[part].setdefault(name, []).extend(blocks)
+        if name in self.runtime.outputs:
+            self.shown.setdefault(name, []).append(block)
+
+    def keep_texts(self) -> None:
+        """Text that is new with this step becomes a part that every later task is told."""
+        if len(self.fresh):
+            data = blobs.write(None, part_of(self.runtime.pool, self.fresh))
+            self.state.texts.append([self.store.put(TEXTS, [data]), len(data)])
+            self.runtime.texts.learn(self.fresh)
+
+
+def check_python(version: list[int]) -> None:
+    here = sys.version_info
+    if tuple(version) != here[:2]:
+        raise OtherPython(
+            f"Spark's workers run Python {version[0]}.{version[1]}, and this is {here[0]}.{here[1]}.",
+            hint=f"Use ebb.spark(), or set PYSPARK_PYTHON to {sys.executable} before the session is made.",
+        )

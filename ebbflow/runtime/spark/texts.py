@@ -1,0 +1,86 @@
+"""Text between processes: every host holds the whole pool, and is told what others added to it.
+
+An id follows from the text, so two processes give one text one id without asking each other.  Two texts with one id
+would be told apart by one process; two processes could choose differently, so that is found and refused.
+
+Rule: a pool holds exactly the text of the parts it was given, and what the task at work adds is told at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ebbflow.columns import pool as pools
+from ebbflow.columns.kernel import memory
+from ebbflow.columns.pool import Pool
+from ebbflow.errors import PlanError
+
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids, where each text begins (and the last ends), bytes as words
+
+
+class Texts:
+    """A pool, and which of its text everybody knows."""
+
+    def __init__(self, pool: Pool | None = None):
+        self.pool = pool if pool is not None else Pool()
+        self.known = np.empty(0, np.int64)  # ids, sorted
+        self.parts: list[str] = []  # the names of those that were added
+
+    def fresh(self) -> np.ndarray:
+        """The ids that not everybody knows."""
+        if len(self.pool) == len(self.known):
+            return np.empty(0, np.int64)
+        return np.setdiff1d(all_ids(self.pool), self.known, assume_unique=True)
+
+    def learn(self, ids: np.ndarray) -> None:
+        if len(ids):
+            self.known = np.union1d(self.known, ids)
+
+    def add(self, part: Part) -> None:
+        ids = add_texts(self.pool, part)
+        self.learn(ids)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it holds nothing but what everybody knows."""
+        return len(self.pool) == len(self.known)
+
+
+def all_ids(pool: Pool) -> np.ndarray:
+    table = int(pool._header[pools.SLOTS])
+    slots = int(memory()[table]) + 1
+    ids = memory()[table + 1 : table + 1 + slots * pools.SLOT].reshape(-1, pools.SLOT)[:, pools.ID]
+    return np.sort(ids[ids != 0])
+
+
+def part_of(pool: Pool, ids: Sequence[int] | np.ndarray) -> Part:
+    """The text of some ids, in the order of the ids."""
+    ids = np.unique(np.asarray(ids, np.int64))
+    texts = pool.decode(ids, binary=True)
+    if not pa.types.is_large_binary(texts.type):
+        texts = texts.cast(pa.large_binary())
+    _, ends, data = texts.buffers()
+    offsets = np.frombuffer(ends, np.int64, len(ids) + 1).copy()
+    raw = np.zeros(-(-int(offsets[-1]) // 8) * 8, np.uint8)
+    if len(raw):
+        raw[: int(offsets[-1])] = np.frombuffer(data, np.uint8, int(offsets[-1]))
+    return ids, offsets, raw.view(np.int64)
+
+
+def add_texts(pool: Pool, part: Part) -> np.ndarray:
+    """Take text in under the ids that others gave it."""
+    ids, offsets, words = part
+    if not len(ids):
+        return ids
+    raw = np.ascontiguousarray(words).view(np.uint8)[: int(offsets[-1])]
+    ends = pa.py_buffer(np.ascontiguousarray(offsets, np.int64))
+    texts = pa.Array.from_buffers(pa.large_binary(), len(ids), [None, ends, pa.py_buffer(raw.tobytes())])
+    if not (pool.encode(texts) == ids).all():
+        raise PlanError(
+            "two texts were given one id by two of Spark's tasks.",
+            hint="This happens once in some thousand billion texts. Begin anew with another key for the pool.",
+        )
+    return np.asarray(ids)

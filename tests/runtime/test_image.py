@@ -1,0 +1,217 @@
+"""An image is all of a worker: it goes on elsewhere as if nothing had happened, in the middle of a walk as well."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from ebbflow.columns.pool import Pool
+from ebbflow.dataflow import stages
+from ebbflow.dataflow.rewrite import rewrite
+from ebbflow.errors import AddressTaken, DamagedFile
+from ebbflow.runtime import walk as w
+from ebbflow.runtime.image import FEW_LINKS, PAGE, Delta, Pages, links_kept, sections, segment
+from ebbflow.trace import heap as h
+from ebbflow.trace.store import name_of
+from tests.runtime.imaged import BASE, bytes_of, close, host_of, reach_flow
+
+
+def graph():
+    (stage,) = stages.cut(rewrite(reach_flow().graph)[0])
+    return stage.graph
+
+
+def edges_at(random: Random, time: int, n: int = 3) -> dict:
+    """New edges; and those of two times ago are gone, as the numbers of a time say which they were."""
+    lanes = np.array([edge_of(time, i) for i in range(n)] + [edge_of(time - 2, i) for i in range(n)]).T
+    lanes, diffs = lanes[:, : 2 * n if time > 1 else n], np.repeat([1, -1], n)[: 2 * n if time > 1 else n]
+    order = np.array(random.sample(range(len(diffs)), len(diffs)))
+    rows = {"edges": (np.ascontiguousarray(lanes[:, order]), np.full((len(diffs), 1), time), diffs[order])}
+    if time == 0:
+        rows["roots"] = (np.array([[0, 1]], np.int64), np.zeros((2, 1), np.int64), np.ones(2, np.int64))
+    return rows
+
+
+def edge_of(time: int, i: int) -> tuple[int, int]:
+    random = Random(100 * time + i)
+    return random.randrange(12), random.randrange(12)
+
+
+def listed(results: dict) -> list:
+    return sorted(
+        (name, tuple(lanes[:, i].tolist()), tuple(times[i].tolist()), int(diffs[i]))
+        for name, blocks in results.items()
+        for lanes, times, diffs in blocks
+        for i in range(len(diffs))
+    )
+
+
+class Cupboard(dict):
+    """Segments by their names."""
+
+    def put(self, deltas: dict) -> str:
+        data = b"".join(segment(deltas))
+        name = name_of([data])
+        self[name] = data
+        return name
+
+    def reader(self, section: str):
+        return lambda name: sections(self[name])[section]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_host_goes_on_in_another_place_as_if_nothing_had_happened(workers):
+    plain, files = host_of(graph(), workers), Cupboard()
+    base = BASE + (64 << 30)
+    random = Random(5)
+    steps = [edges_at(random, time) for time in range(30)]
+    right = [listed(plain.advance(rows, ((t,),), ((t + 1,),))) for t, rows in enumerate(steps)]
+    restarts, host = 0, host_of(graph(), workers, base)
+    pages = [Pages(worker) for worker in host.workers]
+    for t, rows in enumerate(steps):
+        assert listed(host.advance(rows, ((t,),), ((t + 1,),))) == right[t]
+        name = files.put({str(i): page.delta() for i, page in enumerate(pages)})
+        for page in pages:
+            page.settle(name)
+        if random.random() < 0.4:
+            chains, before = [page.chain for page in pages], [bytes_of(worker) for worker in host.workers]
+            close(host)
+            host = host_of(graph(), workers, base)
+            pages = [Pages(worker) for worker in host.workers]
+            for i, page in enumerate(pages):
+                page.catch_up(chains[i], files.reader(str(i)))
+            assert [bytes_of(worker) for worker in host.workers] == before
+            restarts += 1
+    assert restarts > 5
+    close(host)
+    close(plain)
+
+
+def at_meetings(host, rows: dict, stop: int, results: dict):
+    """Walk a slice, and stop before the meeting of this number; whether it came to that."""
+    times = np.unique(np.concatenate([at[:, 0] for _, at, _ in rows.values()]))
+    for worker in host.workers:
+        worker.begin_advance(keeping=False)
+        worker.slice_times = times
+        worker.begin_slice()
+    for name, (lanes, at, diffs) in rows.items():
+        ranks = np.searchsorted(times, at[:, 0]) + 1
+        host.share_out(name, lanes, [ranks] * len(host.workers), diffs)
+    return go_on(host, stop, results)
+
+
+def go_on(host, stop: int, results: dict) -> bool:
+    host.exchange()
+    while True:
+        if stop == 0:
+            return True
+        stop -= 1
+        reasons = [worker.run() for worker in host.workers]
+        if w.MEETS not in reasons:
+            host.collect(reasons, results)
+            return False
+        host.exchange()
+        if loop := int(host.workers[0].H[host.workers[0].W + h.PLACE]):
+            host.agree(loop)
+        for worker in host.workers:
+            worker.H[worker.W + h.PHASE] = 1
+
+
+@pytest.mark.parametrize("meeting", [1, 2, 3, 5, 8])
+def test_a_walk_that_stands_at_a_meeting_goes_on_elsewhere(meeting):
+    random, files = Random(meeting), Cupboard()
+    first, rows = edges_at(random, 0, 20), edges_at(random, 1, 9)
+    plain = host_of(graph(), 2)
+    plain.advance(first, ((0,),), ((1,),))
+    right: dict = {}
+    at_meetings(plain, rows, -1, right)
+    end = [bytes_of(worker) for worker in plain.workers]
+    close(plain)
+
+    host = host_of(graph(), 2)
+    host.advance(first, ((0,),), ((1,),))
+    assert at_meetings(host, rows, meeting, {}), "the walk was shorter than that"
+    pages = [Pages(worker) for worker in host.workers]
+    name = files.put({str(i): page.delta(mid_walk=True) for i, page in enumerate(pages)})
+    close(host)
+    host, found = host_of(graph(), 2), {}
+    for i, worker in enumerate(host.workers):
+        Pages(worker).catch_up([name], files.reader(str(i)))
+    go_on(host, -1, found)
+    assert listed(found) == listed(right)
+    assert [bytes_of(worker) for worker in host.workers] == end
+    close(host)
+
+
+def test_a_process_that_holds_part_of_a_chain_reads_only_the_rest():
+    random, files = Random(1), Cupboard()
+    host = host_of(graph())
+    pages, chains, hashes = Pages(host.workers[0]), [], []
+    for t in range(60):
+        host.advance(edges_at(random, t, 2), ((t,),), ((t + 1,),))
+        pages.settle(files.put({"0": pages.delta()}))
+        chains.append(pages.chain)
+        hashes.append(pages.hashes)
+    close(host)
+    assert max(map(len, chains)) <= 4 * FEW_LINKS
+
+    host, again = host_of(graph()), []
+    (worker,) = host.workers
+    held = Pages(worker)
+
+    def reading(name):
+        again.append(name in held.chain)
+        return sections(files[name])["0"]
+
+    for t in range(2, 60, 3):
+        held.catch_up(chains[t], reading)
+        assert held.chain == chains[t] and (held.hashes == hashes[t]).all()
+    assert len(again) > 20 and not any(again), "what it held was read again"
+    worker.H[worker.W + h.FREE + 127] += 1  # something that no chain knows of
+    held.catch_up(chains[59], reading)
+    assert (held.hashes == hashes[59]).all() and any(again)
+    held.catch_up(chains[30], reading)  # and back
+    assert (held.hashes == hashes[30]).all()
+    close(host)
+
+
+def test_the_bytes_do_not_depend_on_the_process_or_the_pool():
+    found = []
+    for i in range(2):
+        pool = Pool()
+        pool.encode_texts(["ballast"] * i)
+        host = host_of(graph(), pool=pool)
+        for t in range(5):
+            host.advance(edges_at(Random(t), t), ((t,),), ((t + 1,),))
+        found.append(bytes_of(host.workers[0]))
+        close(host)
+    assert found[0] == found[1]
+
+
+def test_a_place_that_is_taken_is_refused_with_a_sentence():
+    host = host_of(graph())
+    with pytest.raises(AddressTaken, match="in use in this process"):
+        host_of(graph())
+    close(host)
+    close(host_of(graph()))
+
+
+def test_a_chain_stays_short_and_small():
+    random, links, written, live = Random(3), [], 0, 4000 * PAGE
+    for _ in range(3000):
+        fresh = PAGE * random.randint(1, 20)
+        kept = links_kept(links, fresh, live, lambda k, fresh=fresh: min(sum(links[k:]) + fresh, live))
+        new = min(sum(links[kept:]) + fresh, live) if kept else live
+        links[kept:] = [new]
+        written += new
+        assert sum(links) <= 2 * live + 2**14 + live and len(links) <= 4 * FEW_LINKS
+    assert written < 6 * 3000 * 10 * PAGE
+
+
+@pytest.mark.parametrize("at", range(0, 200, 7))
+def test_a_segment_that_is_not_one_is_refused(at):
+    words = np.arange(8)
+    data = b"".join(segment({"a": Delta(True, 8, np.array([0]), np.array([8]), words, words[:2])}))
+    assert (sections(data)["a"].words == words).all()
+    with pytest.raises(DamagedFile):
+        sections(data[: at % len(data)], "here")
