@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.trace.heap import BLOCK, PTR, ROW, ROW2
+from ebbflow.trace.heap import PTR, ROW, ROW2
 
 # ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
 HASHES, PLACES, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in range(5))

@@ -19,7 +19,6 @@ from ebbflow.operators.block import (
     COLUMNS_AT,
     COPY,
     MOST_COLUMNS,
-    PROGRAM,
     keep_chosen,
     pick_lanes,
     run_program,

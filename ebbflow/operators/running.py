@@ -375,7 +375,6 @@ def run_waiting(H, W, nd):
     H[v + PTR] = 0
     H[v + LEN] = 0
     H[v + CAP] = 0
-    ty = H[nd + TALLY_AT]
     lanes = row_lanes(H, nd)
     step = 2 + lanes
     n = words // step

@@ -214,12 +214,10 @@ class Worker:
     def lay_stage(self, stage: Stage) -> int:
         lanes = stage.as_copy()
         if lanes is not None:
-            return self.heap.keep([edges.COPY, len(lanes), *lanes])
+            return self.heap.keep([block.COPY, len(lanes), *lanes])
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
         blocked = int(runs_in_blocks(words))
-        laid = self.heap.keep(
-            [edges.PROGRAM, self.heap.keep(words), len(stage.schema), len(stage.columns), blocked]
-        )
+        laid = self.heap.keep([block.PROGRAM, self.heap.keep(words), len(stage.schema), len(stage.columns), blocked])
         self.stages[laid] = stage
         return laid
 

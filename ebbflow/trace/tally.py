@@ -159,7 +159,9 @@ def undo_tally(H, W, ty):
         return
     nk = H[ty + T_KEYS]
     words = H[ty + T_WORDS]
-    for at in range(0, H[ty + T_LOG + LEN], nk + words):
+    at = H[ty + T_LOG + LEN]
+    while at > 0:  # backwards: a key that left at zero, and came again, was written down twice
+        at -= nk + words
         p = H[ty + T_LOG + PTR] + at
         e = entry_of(H, W, ty, p)
         for k in range(words):
