@@ -15,7 +15,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
@@ -50,9 +51,22 @@ DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
 FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
+STAGING_TASKS = 8  # behind the shuffle of a frame
 WIDE_ROWS = 200_000  # from so many rows on a step is begun by several tasks
 NARROW_WORDS = 1 << 20  # when so few words wait anywhere, one task goes through the rest
 WIDE_SLICES = 8  # a step cut into more slices is not worth as many supersteps
+
+
+Ref = dict[str, Any]  # rows in a file: its name and length, their number, shards, least, most and distinct times
+
+
+class Staged(NamedTuple):
+    """What became of frames: how many rows, their hash, and where they are now, by input."""
+
+    count: int
+    hash: str
+    rows: dict[str, list[tuple[Rows, np.ndarray]]]  # those that came back, and what puts the edits of a key in order
+    files: dict[str, list[Ref]]
 
 
 @dataclass
@@ -145,6 +159,8 @@ class SparkRuntime:
         self.state = State(frontiers=[first] * len(self.stages))
         self.state.chains = {f"{p}/{i}": [] for p in range(len(self.stages)) for i in range(shards)}
         self.buffered: list[dict[str, list[Rows]]] = [{} for _ in self.stages]
+        self.staged: list[dict[str, list[Ref]]] = [{} for _ in self.stages]  # rows that lie in files
+        self.since_step: list[Ref] = []  # those of them that no step has seen
         self.done: dict[str, list[Any]] = {}  # rows, or the file that holds them
         self.outputs = {
             node.name: (number, len(stage.graph.schemas[node.source]))
@@ -162,13 +178,70 @@ class SparkRuntime:
             if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
                 self.buffered[part].setdefault(name, []).append((lanes, times, diffs))
 
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], stays: list[str]) -> Staged:
+        """Evaluate frames, once and in one action; the rows that do not come back are kept for the next step.
+
+        frames: with each, what is told to whoever packs it.  stays: inputs whose rows come back, however many.
+        """
+        tasks = min(self.count, STAGING_TASKS)
+        for told, _ in frames:
+            told |= {"shards": self.count, "tasks": tasks, "place": self.place_of(told["input"])}
+        found: Ref = {"count": 0, "sums": [0, 0]}
+        rows: dict[str, list[tuple[Rows, np.ndarray]]] = {}
+        files: dict[str, list[Ref]] = {}
+        for data in sorted(self.cluster.stage(frames, tasks, self.program["root"], stays)):
+            facts, arrays = blobs.read(data)
+            if "refused" in facts:
+                raise refusal_from(facts["refused"])
+            found["count"] += facts["count"]
+            found["sums"] = [(a + b) % 2**64 for a, b in zip(found["sums"], facts["hash"], strict=True)]
+            if facts["texts"]:
+                add_texts(self.pool, tuple(arrays[i] for i in facts["texts"]))
+            for name, told in facts["inputs"].items():
+                if "at" in told:
+                    lanes, times, diffs, order = (np.array(arrays[i]) for i in told["at"])
+                    rows.setdefault(name, []).append(((lanes, times, diffs), order))
+                else:
+                    files.setdefault(name, []).append(told)
+        return Staged(found["count"], "{:016x}{:016x}".format(*found["sums"]), rows, files)
+
+    def feed_staged(self, name: str, refs: list[Ref]) -> None:
+        """Rows in files, for the steps to come."""
+        self.since_step += refs
+        for part, stage in enumerate(self.stages):
+            if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
+                self.staged[part].setdefault(name, []).extend(refs)
+
+    def discard_staged(self) -> None:
+        """Drop the rows in files that no step has seen."""
+        gone = [ref["file"] for ref in self.since_step]
+        self.since_step = []
+        self.staged = [
+            {name: [ref for ref in refs if ref["file"] not in gone] for name, refs in part.items()}
+            for part in self.staged
+        ]
+
+    def place_of(self, name: str) -> list[int]:
+        """The lanes that decide at which shard the rows of an input begin: where most of them can stay."""
+        for stage in self.stages:
+            for cell in lower(stage.graph, lambda _: False).cells:
+                for pipe in cell.pipes:
+                    node = stage.graph.nodes[pipe.source.node]
+                    if isinstance(node, n.Input) and node.name == name and cell.place:
+                        names = cell.key + cell.values if cell.key else cell.schema.names
+                        origin = pipe.origin(cell.place, names)
+                        if origin is not None:
+                            return [node.schema.index(column) for column in origin]
+        return []
+
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         step = Step(self, frontiers)
         step.run()
         self.commit(step)
 
     def commit(self, step: Step) -> None:
-        self.state, self.buffered = step.state, step.left
+        self.state, self.buffered, self.staged = step.state, step.left, step.files_left
+        self.since_step = []
         for name, blocks in step.shown.items():
             self.done.setdefault(name, []).extend(blocks)
         self.counted.update(step.counted)
@@ -222,13 +295,20 @@ class Step:
         self.arrays: list[np.ndarray] = []
         self.uppers = [minimal([time for name in stage.inputs for time in frontiers[name]]) for stage in runtime.stages]
         self.rows: list[dict[str, Rows]] = []
+        self.files: list[dict[str, list[Ref]]] = []
+        self.files_left: list[dict[str, list[Ref]]] = []
         for part, upper in enumerate(self.uppers):
             rows, left = split(runtime.buffered[part], upper)
             self.rows.append(rows)
             self.left.append(left)
+            held = runtime.staged[part].items()
+            due = {name: [ref for ref in refs if is_due(ref["least"], upper)] for name, refs in held}
+            later = {name: [ref for ref in refs if not is_due(ref["most"], upper)] for name, refs in held}
+            self.files.append({name: refs for name, refs in due.items() if refs})
+            self.files_left.append({name: refs for name, refs in later.items() if refs})
 
     def run(self) -> None:
-        rows = sum(len(block[2]) for part in self.rows for block in part.values())
+        rows = sum(map(self.total, range(len(self.uppers))))
         if rows >= self.runtime.wide_rows and self.count > 1:
             for part in range(len(self.uppers)):
                 self.go_wide(part)
@@ -236,6 +316,18 @@ class Step:
             self.go_narrow(range(len(self.uppers)))
         self.state.frontiers = list(self.uppers)
         self.keep_texts()
+
+    def total(self, part: int) -> int:
+        """The rows that a part is given."""
+        in_files = sum(ref["rows"] for refs in self.files[part].values() for ref in refs)
+        return in_files + sum(len(block[2]) for block in self.rows[part].values())
+
+    def refs(self, part: int, rows: dict[str, Rows]) -> dict[str, list[Ref]]:
+        """Rows as an order names them: those that go with it, and those in files."""
+        found: dict[str, list[Ref]] = {name: [{"at": self.refer(block)}] for name, block in rows.items()}
+        for name, refs in self.files[part].items():
+            found.setdefault(name, []).extend({"file": ref["file"], "shards": ref["shards"]} for ref in refs)
+        return found
 
     def moves(self, part: int) -> bool:
         """Whether a part has something to do even without rows."""
@@ -246,7 +338,7 @@ class Step:
         busy: set[int] = set()
         for part in parts:
             feeders = {name for other in busy for name in self.runtime.stages[other].exports}
-            if self.rows[part] or self.moves(part) or feeders & self.runtime.stages[part].imports:
+            if self.rows[part] or self.files[part] or self.moves(part) or feeders & self.runtime.stages[part].imports:
                 busy.add(part)
         if not busy:
             return
@@ -256,7 +348,7 @@ class Step:
                 "how": "whole",
                 "lower": self.state.frontiers[part],
                 "upper": self.uppers[part],
-                "rows": {name: [{"at": self.refer(rows)}] for name, rows in self.rows[part].items()},
+                "rows": self.refs(part, self.rows[part]),
             }
             for part in sorted(busy)
         ]
@@ -267,11 +359,10 @@ class Step:
     def go_wide(self, part: int) -> None:
         """As many tasks as run at a time, until little is left."""
         runtime, rows, upper = self.runtime, self.rows[part], self.uppers[part]
-        if not rows and not self.moves(part):
+        if not rows and not self.files[part] and not self.moves(part):
             return
-        total = sum(len(block[2]) for block in rows.values())
         slices = self.slices(part, rows)
-        if total < runtime.wide_rows or len(slices) > WIDE_SLICES:
+        if self.total(part) < runtime.wide_rows or slices is None or len(slices) > WIDE_SLICES:
             self.go_narrow([part])
             return
         width = min(self.count, runtime.width or runtime.cluster.width)
@@ -288,7 +379,7 @@ class Step:
                     "upper": upper,
                     "first": number == 0,
                     "times": times.tolist(),
-                    "rows": {name: [{"at": self.refer(block)}] for name, block in dealt.items()},
+                    "rows": self.refs(part, dealt),
                 }
                 tasks.append({"shards": shards, "works": [work]})
             met = self.superstep(tasks)
@@ -301,11 +392,17 @@ class Step:
                 work = {"part": part, "how": "resume", "letters": letters, "agreed": agreed}
                 met = self.superstep([{"shards": shards, "works": [work]} for shards in seats])
 
-    def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray]:
-        """The times of a step, so many at once: what runs together must agree on them."""
-        if self.runtime.general[part] or not rows:
+    def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray] | None:
+        """The times of a step, so many at once: what runs together must agree on them.  None: they are too many."""
+        refs = [ref for refs in self.files[part].values() for ref in refs]
+        if self.runtime.general[part] or not (rows or refs):
             return [np.zeros(1, np.int64)]
-        times = np.unique(np.concatenate([at[:, 0] for _, at, _ in rows.values()]))
+        if any(ref["times"] is None for ref in refs):
+            return None
+        upper = self.uppers[part][0][0] if self.uppers[part] else 2**63 - 1
+        lower = self.state.frontiers[part][0][0]
+        in_files = [time for ref in refs for time in ref["times"] if lower <= time < upper]
+        times = np.unique(np.concatenate([np.array(in_files, np.int64), *(at[:, 0] for _, at, _ in rows.values())]))
         size = self.runtime.slice_times or (SLICE_IN_LOOPS if self.runtime.has_loops[part] else SLICE)
         return [times[at : at + size] for at in range(0, len(times), size)]
 
@@ -329,7 +426,7 @@ class Step:
             "upper": self.uppers[part],
             "letters": letters,
             "agreed": agreed,
-            "rows": {name: [{"at": self.refer(block)}] for name, block in rest.items()},
+            "rows": self.refs(part, rest),
         }
         self.superstep([{"shards": list(range(self.count)), "works": [work]}])
 
@@ -404,6 +501,11 @@ class Step:
             data = blobs.write(None, part_of(self.runtime.pool, self.fresh))
             self.state.texts.append([self.store.put(TEXTS, [data]), len(data)])
             self.runtime.texts.learn(self.fresh)
+
+
+def is_due(time: Sequence[int], upper: Antichain) -> bool:
+    """Whether a time is complete under a frontier."""
+    return not any(all(a >= b for a, b in zip(time, element, strict=True)) for element in upper)
 
 
 def check_python(version: list[int]) -> None:
