@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,8 +27,12 @@ from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import OtherPython, PlanError
+from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
+from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
+from ebbflow.runtime.image import Delta, links_kept, sections, segment
+from ebbflow.runtime.journal import Journal
+from ebbflow.runtime.ledger import LEDGER, Files, Ledger
 from ebbflow.runtime.local import minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
@@ -45,7 +49,7 @@ from ebbflow.runtime.spark.task import (
 from ebbflow.runtime.spark.texts import Part as TextPart
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
-from ebbflow.trace.store import Store
+from ebbflow.trace.store import Store, disk_refusals
 
 DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
 FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
@@ -123,6 +127,7 @@ class SparkRuntime:
         width: int | None = None,
         base: int | None = None,
         store: Store | None = None,
+        durable: bool = False,
         **options: int,
     ):
         check(graph)
@@ -139,6 +144,7 @@ class SparkRuntime:
         self.has_loops = [bool(stage.graph.next_of) for stage in self.stages]
         self.slice_times = options.get("slice_times")
         self.wide_rows, self.narrow_words, self.width = wide_rows, narrow_words, width
+        self.store = store or Store(root)
         space = max(len(self.stages), 1) * shards * reserve
         if base is None:
             base = random.SystemRandom().randrange(FIRST_BASE, LAST_BASE - space, GIB)
@@ -146,15 +152,13 @@ class SparkRuntime:
             "key": uuid.uuid4().hex,
             "plan": to_json(graph),
             "rewriting": rewriting,
+            "stages": len(self.stages),
             "shards": shards,
             "base": base,
             "reserve": reserve,
             "root": root,
             "options": options,
         }
-        self.store = store or Store(root)
-        for directory in DIRECTORIES:
-            self.store.make(directory)
         first: Antichain = (tuple(-(2**63) + 1 for _ in graph.coordinates),)
         self.state = State(frontiers=[first] * len(self.stages))
         self.state.chains = {f"{p}/{i}": [] for p in range(len(self.stages)) for i in range(shards)}
@@ -170,6 +174,17 @@ class SparkRuntime:
         }
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
+        self.is_durable = durable
+        self.words: dict[str, Any] = {}  # what the session said at the last step
+        self.delivery: dict[str, Any] | None = None  # the one that was taken in last
+        self.journals: dict[str, Journal] = {}
+        self._found: dict[str, list[tuple[str, Delta]]] = {}  # links of journals that nobody has asked for yet
+        self._before: tuple[Any, ...] = ()
+        ledger = Ledger.open(self.store) if durable else None
+        if ledger is not None:
+            self._resume(ledger)
+        else:
+            self._begin()
 
     # ---- what every runtime offers ----------------------------------------------------------------
 
@@ -235,16 +250,19 @@ class SparkRuntime:
         return []
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
+        if self.is_durable:
+            self.ledger.refuse_if_lost()
         step = Step(self, frontiers)
         step.run()
-        self.commit(step)
-
-    def commit(self, step: Step) -> None:
+        done = {name: list(blocks) for name, blocks in self.done.items()}
+        self._before = self.state, self.buffered, self.staged, self.since_step, done, self.delivery
         self.state, self.buffered, self.staged = step.state, step.left, step.files_left
         self.since_step = []
         for name, blocks in step.shown.items():
             self.done.setdefault(name, []).extend(blocks)
         self.counted.update(step.counted)
+        if not self.is_durable:
+            self.sweep()
 
     def discard(self) -> None:
         """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""
@@ -280,6 +298,148 @@ class SparkRuntime:
     def close(self) -> None:
         """Nothing is held here that would have to be given back: state is files."""
 
+    # ---- what a durable one does -------------------------------------------------------------------
+
+    def journal(self, name: str, alive: Callable[[], np.ndarray], size: Callable[[], int] | None = None) -> np.ndarray:
+        """Have a journal of this name; its words as of the last step."""
+        journal = self.journals[name] = Journal(alive, size)
+        return journal.read(self._found.pop(name, []))
+
+    def commit(self, words: dict[str, Any]) -> None:
+        """Make what was done since the last time count, with what the session says of itself.
+
+        If it raises, nothing of it counts, and all that was added to journals is forgotten.
+        """
+        try:
+            deltas = {name: one.delta() for name, one in self.journals.items()}
+            written = {name: delta for name, delta in deltas.items() if delta is not None}
+            with disk_refusals(f"a step could not be kept in {self.store.root}"):
+                name, length = "", 0
+                if written:
+                    blocks = segment(written)
+                    name = self.store.put(SEGMENTS, blocks)
+                    length = sum(len(memoryview(block).cast("B")) for block in blocks)
+                state, files = self._said(name, length, words)
+                self.ledger.commit(state, files)
+        except BaseException:
+            for journal in self.journals.values():
+                journal.drop()
+            raise
+        for one in self.journals.values():
+            one.settle(name)
+        self.state.lengths = {file: size for files_ in files.values() for file, size in files_.items()}
+        self.words = words
+
+    def undo(self) -> None:
+        """Take back the last advance, which succeeded and was not committed."""
+        self.state, self.buffered, self.staged, self.since_step, self.done, self.delivery = self._before
+
+    def _said(self, name: str, length: int, words: dict[str, Any]) -> tuple[dict[str, Any], Files]:
+        """What the record says, and which files it needs."""
+        state = self.state
+        journals = {section: one.next_chain(name) for section, one in self.journals.items()}
+        inbox, outputs = self._keep_rows(), {output: self._keep_blocks(self.done[output]) for output in self.done}
+        lengths = {**state.lengths, name: length}
+        used = {link for chain in [*journals.values(), *state.chains.values()] for link in chain}
+        said = {
+            **state.as_json(),
+            "journals": {section: chain for section, chain in journals.items() if chain},
+            "staged": self.staged,
+            "inbox": inbox,
+            "outputs": {output: files for output, files in outputs.items() if files},
+            "delivery": self.delivery,
+            "session": words,
+        }
+        refs = [ref["file"] for part in self.staged for refs in part.values() for ref in refs]
+        files = {
+            SEGMENTS: {link: lengths[link] for link in sorted(used)},
+            TEXTS: dict(map(tuple, state.texts)),
+            STAGED: dict(map(tuple, [*refs, *inbox])),
+            OUTPUTS: dict(map(tuple, [file for found in outputs.values() for file in found])),
+            LETTERS: {},
+        }
+        return said, files
+
+    def _keep_rows(self) -> list[File]:
+        """Rows that a stage was given and has not taken, as a file."""
+        told, arrays = [], []
+        for part, held in enumerate(self.buffered):
+            for name, blocks in held.items():
+                if blocks:
+                    told.append([part, name, len(arrays)])
+                    arrays += together(blocks)
+        if not told:
+            return []
+        data = blobs.write(told, arrays)
+        return [[self.store.put(STAGED, [data]), len(data)]]
+
+    def _keep_blocks(self, blocks: list[Any]) -> list[File]:
+        """What an output has shown and nobody took, as files."""
+        found = []
+        for i, block in enumerate(blocks):
+            if isinstance(block, tuple):
+                data = blobs.write(None, block)
+                blocks[i] = {"file": [self.store.put(OUTPUTS, [data]), len(data)]}
+            found.append(blocks[i]["file"])
+        return found
+
+    def _begin(self) -> None:
+        with disk_refusals(f"{self.store.root} could not be begun"):
+            self.store.make()
+            for directory in (*DIRECTORIES, *([LEDGER] if self.is_durable else [])):
+                self.store.make(directory)
+            if self.is_durable:
+                program = self.program
+                place = {"base": program["base"], "reserve": program["reserve"], "layout": "spark"}
+                manifest = {**manifest_for(self.graph, self.count, self.pool), **place, "kind": "spark"}
+                manifest["rewriting"] = program["rewriting"]
+                self.ledger = Ledger.create(self.store, manifest, *self._said("", 0, {}))
+
+    def _resume(self, ledger: Ledger) -> None:
+        """The last step, from what the ledger says."""
+        self.ledger, manifest, root = ledger, ledger.manifest, self.store.root
+        if manifest.get("kind") != "spark":
+            raise CheckpointDiffers(
+                f"{root} was made by a program that ran in one process.",
+                hint=f"Open it with run(workers={manifest['workers']}, checkpoint=...), or give another directory.",
+            )
+        if manifest["workers"] != self.count:
+            raise CheckpointDiffers(
+                f"{root} was made with {manifest['workers']} shards, and this is {self.count}.",
+                hint=f"Open it with run(spark, shards={manifest['workers']}), or give another directory.",
+            )
+        refuse_other(manifest, manifest_for(self.graph, self.count, self.pool), root)
+        self.program |= {name: manifest[name] for name in ("base", "reserve", "rewriting")}
+        said = ledger.state
+        self.state = State.from_json(said)
+        lengths = dict(map(tuple, self.state.texts))
+        self.texts.tell(list(lengths), lambda name: tuple(blobs.read(ledger.get(TEXTS, name))[1]), None)
+        read: dict[str, dict[str, Delta]] = {}
+        for section, chain in said["journals"].items():
+            for name in chain:
+                if name not in read:
+                    read[name] = sections(ledger.get(SEGMENTS, name), self.store.path(SEGMENTS, name))
+                if section not in read[name]:
+                    raise DamagedFile(f"the file {self.store.path(SEGMENTS, name)} lacks what the ledger says it has.")
+            self._found[section] = [(name, read[name][section]) for name in chain]
+        self.staged = said["staged"]
+        for file in said["inbox"]:
+            told, arrays = blobs.read(ledger.get(STAGED, file[0]))
+            for part, name, at in told:
+                self.buffered[part][name] = [tuple(np.array(array) for array in arrays[at : at + 3])]
+        self.done = {output: [{"file": file} for file in files] for output, files in said["outputs"].items()}
+        self.delivery, self.words = said["delivery"], said["session"]
+        for names in ledger.head.files.values():
+            for name, length in names.items():
+                self.state.lengths[name] = length
+
+    def sweep(self) -> None:
+        """Where no ledger says what is needed: remove what the state does not name."""
+        names = {name for chain in self.state.chains.values() for name in chain}
+        self.store.sweep(SEGMENTS, names)
+        self.store.sweep(LETTERS, ())
+        self.state.lengths = {name: length for name, length in self.state.lengths.items() if name in names}
+
 
 class Step:
     """One advance, from what is due to what the ledger is to say."""
@@ -291,6 +451,8 @@ class Step:
         self.left: list[dict[str, list[Rows]]] = []
         self.shown: dict[str, list[Any]] = {}
         self.counted: dict[str, dict[str, int]] = {}
+        lengths = dict(map(tuple, self.state.texts))
+        runtime.texts.tell(list(lengths), self.read_text, None)
         self.fresh = runtime.texts.fresh()  # ids of text that the driver was given
         self.arrays: list[np.ndarray] = []
         self.uppers = [minimal([time for name in stage.inputs for time in frontiers[name]]) for stage in runtime.stages]
@@ -328,6 +490,10 @@ class Step:
         for name, refs in self.files[part].items():
             found.setdefault(name, []).extend({"file": ref["file"], "shards": ref["shards"]} for ref in refs)
         return found
+
+    def read_text(self, name: str) -> TextPart:
+        _, part = blobs.read(self.store.get_checked(TEXTS, name, dict(map(tuple, self.state.texts))[name]))
+        return part[0], part[1], part[2]
 
     def moves(self, part: int) -> bool:
         """Whether a part has something to do even without rows."""
@@ -497,10 +663,16 @@ class Step:
 
     def keep_texts(self) -> None:
         """Text that is new with this step becomes a part that every later task is told."""
-        if len(self.fresh):
-            data = blobs.write(None, part_of(self.runtime.pool, self.fresh))
-            self.state.texts.append([self.store.put(TEXTS, [data]), len(data)])
-            self.runtime.texts.learn(self.fresh)
+        if not len(self.fresh):
+            return
+        texts, parts = self.runtime.texts, self.state.texts
+        weights = [length for _, length in parts]
+        weight = lambda ids: 8 * len(ids)
+        ids_from = lambda k: np.concatenate([self.fresh, *list(texts.parts.values())[k:]])
+        live = weight(texts.known) + weight(self.fresh)
+        kept = links_kept(weights, weight(self.fresh), max(live, sum(weights)), lambda k: weight(ids_from(k)))
+        data = blobs.write(None, part_of(texts.pool, ids_from(kept)))
+        self.state.texts = [*parts[:kept], [self.store.put(TEXTS, [data]), len(data)]]
 
 
 def is_due(time: Sequence[int], upper: Antichain) -> bool:
