@@ -52,19 +52,11 @@ __all__ = [
 # fmt: on
 
 _LATER = {"Session": "ebbflow.frontend.session", "Table": "ebbflow.frontend.table"}
-_PROMISED = (
-    "spark",
-    "changes",
-    "append",
-    "upsert",
-    "debezium",
-    "change_feed",
-    "table",
-    "change_log",
-    "view",
-    "each",
-    "kafka",
-)
+_ON_SPARK = {
+    "spark": "ebbflow.runtime.spark.session",
+    **dict.fromkeys(("changes", "append", "upsert", "debezium", "change_feed"), "ebbflow.pipeline.formats"),
+    **dict.fromkeys(("table", "change_log", "view", "each", "kafka"), "ebbflow.pipeline.sinks"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -72,11 +64,14 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("ebbflow.algorithms")
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
-    if name in _PROMISED:
-        raise errors.UnknownMethod(
-            f"ebb.{name} belongs to running on Spark, which is not built yet.",
-            hint="flow.run() runs a program in this process.",
-        )
+    if name in _ON_SPARK:
+        try:
+            return getattr(importlib.import_module(_ON_SPARK[name]), name)
+        except ModuleNotFoundError as missing:
+            raise errors.MissingPackage(
+                f"ebb.{name} belongs to running on Spark, and {missing.name} is not installed.",
+                hint='pip install "ebbflow[spark]"; flow.run() runs a program in this process.',
+            ) from None
     raise AttributeError(f"module 'ebbflow' has no attribute {name!r}")
 
 

@@ -7,6 +7,7 @@ Rule: everything is added by name, names are used once, and what was added never
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -183,12 +184,32 @@ class Dataflow:
 
         return compute(self, inputs)
 
-    def stream(self, *args: Any, **options: Any) -> Any:
-        """On Spark's streams; not built yet."""
-        raise NotBuiltYet(
-            "streams are not built yet.",
-            hint="flow.run() runs the program in this process; feed it with live.apply(...).",
-        )
+    def stream(
+        self,
+        spark: Any,
+        *,
+        checkpoint: str,
+        inputs: Any,
+        outputs: Any,
+        trigger: Any = None,
+        dead_letters: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Start a query of Spark's Structured Streaming that feeds the program and publishes what changes.
+
+        inputs: what each input reads, and how its rows count: ebb.changes, append, upsert, debezium, change_feed.
+        outputs: where results go: ebb.table, change_log, view, each, kafka.  What is returned has StreamingQuery's
+        methods.  docs/pipeline.md has examples that run.
+
+        >>> flow.stream(spark, checkpoint="dir", trigger={"availableNow": True},
+        ...     inputs={"edges": ebb.append(spark.readStream.schema("src long, dst long").json("edges"))},
+        ...     outputs={"reach": ebb.table("out/reach")}).awaitTermination()  # doctest: +SKIP
+        """
+        pipeline = importlib.import_module("ebbflow.pipeline.stream")  # stands above this, and loads Spark
+        return pipeline.stream(
+            self, spark, checkpoint=checkpoint, inputs=inputs, outputs=outputs, trigger=trigger,
+            dead_letters=dead_letters, **options,
+        )  # fmt: skip
 
     def explore(self, *args: Any, **options: Any) -> Any:
         """The program as a page to walk through; not built yet."""

@@ -140,6 +140,10 @@ class Pages:
         """The files that hold the heap, in order."""
         return [link.name for link in self.links]
 
+    def next_chain(self, name: str) -> list[str]:
+        """The chain as it will be when the delta last asked for is in the file of this name."""
+        return self.chain if self._next is None else [*self.chain[: self._next[0]], name]
+
     def delta(self, mid_walk: bool = False) -> Delta:
         """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
         with Written(self.worker):

@@ -45,7 +45,9 @@ class LocalRuntime:
         if rewriting:
             graph, _ = rewrite(graph)
         self.coordinates = len(graph.coordinates)
-        self.parts = [Part(stage, workers, self.pool, **options) for stage in stages.cut(graph)]
+        self.parts = [
+            Part(stage, workers, self.pool, **placed(options, i * workers)) for i, stage in enumerate(stages.cut(graph))
+        ]
         self.done: dict[str, list[Rows]] = {}
         self.frontiers: dict[str, Antichain] = {}
         self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
@@ -191,6 +193,11 @@ class LocalRuntime:
     def counters(self) -> dict[str, int]:
         found = [part.host.counters() for part in self.parts]
         return {name: sum(one[name] for one in found) for name in found[0]} if found else {}
+
+
+def placed(options: dict, workers: int) -> dict:
+    """The options of a stage, whose memory, if it has a chosen place, lies behind that of so many workers."""
+    return {**options, "base": options["base"] + workers * options["reserve"]} if "base" in options else options
 
 
 def together(blocks: list[Rows]) -> Rows:

@@ -109,7 +109,7 @@ def workers_python() -> Finding:
 def kernels() -> Finding:
     """Where compiled kernels are kept, and how much is there."""
     try:
-        from ebbflow.columns.kernel import directory  # loads the compiler
+        from ebbflow.columns.kept import directory  # loads the code generator
     except ImportError as error:
         return Finding(
             "kernels", f"the compiler does not load: {error}", "pip install ebbflow brings a numba that fits."

@@ -22,7 +22,7 @@ def warm() -> int:
     console = Console(stderr=True)
     total = _with_a_bar(console) if console.is_terminal else _with_lines(console)
 
-    from ebbflow.columns.kernel import directory
+    from ebbflow.columns.kept import directory
 
     print(f"{total} kernels are ready in {directory()} ({time.perf_counter() - began:.1f} s).")
     return total

@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -6,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.kept import directory
+from ebbflow.columns.kernel import INTERPRETED, address_of, inline, kernel, memory, twin
 
 PROGRAM = """
 import sys
-from ebbflow.columns import kernel as k
+from ebbflow.columns import kernel as k, kept
 
 @k.inline
 def twice(a):
@@ -26,10 +28,11 @@ def total(H, p, n):
 import numpy as np
 a = np.arange(10)
 assert total(k.memory(), k.address_of(a), 10) == 90
-if hasattr(total, "stats"):
-    print(sum(total.stats.cache_hits.values()), sum(twice.stats.cache_hits.values()), k.directory())
-else:
+if k.INTERPRETED:
     print("interpreted")
+else:
+    from ebbflow.columns.compiler import _DISPATCHERS as made
+    print(*(sum(made[one].stats.cache_hits.values()) for one in (total, twice)), kept.directory())
 """
 
 
@@ -65,10 +68,74 @@ def sum_of_thirds(words, n):
 
 
 def test_a_kernel_has_one_signature_and_keeps_its_python_twin():
-    assert sum_of_thirds(np.arange(9), 3) == 9 == sum_of_thirds.py_func(np.arange(9), 3)
-    assert len(sum_of_thirds.signatures) == 1
+    assert sum_of_thirds(np.arange(9), 3) == 9 == twin(sum_of_thirds)(np.arange(9), 3)
+
+
+STRANGE = [
+    (),
+    (np.arange(9),),
+    (np.arange(9), 3, 3),
+    (np.zeros(9), 3),  # not whole numbers
+    (np.arange(9, dtype=np.int32), 3),
+    (np.arange(9, dtype=np.uint8), 3),
+    (np.arange(18)[::2], 3),  # not side by side
+    (np.arange(9).reshape(3, 3), 3),
+    (list(range(9)), 3),
+    (None, 3),
+    (np.arange(9), 3.0),
+    (np.arange(9), "3"),
+    (np.arange(9), None),
+]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted, a kernel is a Python function and takes what that takes")
+@pytest.mark.parametrize("arguments", STRANGE)
+def test_what_a_kernel_does_not_take_is_refused_before_it_runs(arguments):
     with pytest.raises(TypeError):
-        sum_of_thirds(np.zeros(3), 1)
+        sum_of_thirds(*arguments)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted, numbers have any size")
+def test_a_number_that_is_no_word_is_refused():
+    with pytest.raises(OverflowError):
+        sum_of_thirds(np.arange(9), 2**63)
+
+
+def test_every_kind_of_answer_comes_back_as_it_is():
+    assert negated(5) == -5 and negated(-(2**63) + 1) == 2**63 - 1 and negated(np.int64(7)) == -7
+    assert is_odd(3) is True and is_odd(4) is False
+    assert half(3.0) == 1.5 and half(float("inf")) == float("inf")
+    array = np.arange(6).reshape(2, 3)
+    assert add_to_all(array, 10) is None
+    assert array.tolist() == [[10, 11, 12], [13, 14, 15]]
+    assert first_byte(np.frombuffer(b"ebb", np.uint8)) == ord("e")
+
+
+@kernel
+def negated(n):
+    return -n
+
+
+@kernel
+def is_odd(n):
+    return n % 2 == 1
+
+
+@kernel
+def half(x):
+    return x / 2
+
+
+@kernel
+def add_to_all(rows, n):
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            rows[i, j] += n
+
+
+@kernel
+def first_byte(bytes_):
+    return bytes_[0] + 0
 
 
 def test_memory_reads_and_writes_any_array_by_its_address():
@@ -120,6 +187,46 @@ def test_a_whole_file_with_strange_content_throws_the_directory_away(run):
     assert run()[:2] == ["1", "1"]
 
 
+BUNDLED = """
+import sys
+from ebbflow.columns import kernel as k, kept
+if "--warm" in sys.argv:
+    k.compile_all()
+from ebbflow.trace.heap import Heap, sum_fits, regrow
+heap = Heap(1 << 26)
+assert sum_fits(2**62, 2**61) and not sum_fits(2**63 - 1, 1)
+print("numba" in sys.modules, k.bundle() is not None, kept.bundle_path())
+"""
+
+
+def test_a_process_that_finds_all_kernels_in_one_file_leaves_the_compiler_alone(tmp_path):
+    """And one that finds the file damaged does without it, throws it away, and gets a whole one the next time."""
+    program = tmp_path / "program.py"
+    program.write_text(BUNDLED)
+    root = str(Path(__file__).resolve().parents[2])
+    kept = tmp_path / "kept"
+    shared = directory()
+    (kept / "kernels").mkdir(parents=True, mode=0o700)
+    shutil.copytree(shared, kept / "kernels" / shared.name)
+    env = {**os.environ, "PYTHONPATH": root, "EBBFLOW_CACHE_DIR": str(kept)}
+
+    def run(*options):
+        command = [sys.executable, str(program), *options]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    *_, path = run("--warm")
+    assert run() == ["False", "True", path]
+    whole = Path(path).read_bytes()
+    for damaged in (b"", whole[:-1], whole[:100] + b"x" + whole[101:]):
+        Path(path).write_bytes(damaged)
+        assert run() == ["True", "False", path]
+        assert not Path(path).exists()
+        Path(path).write_bytes(whole)
+        assert run() == ["False", "True", path]
+
+
 def test_a_directory_others_can_write_is_not_used(run):
     kept = Path(run()[2])
     kept.chmod(0o777)
@@ -169,9 +276,9 @@ def test_a_terminal_is_shown_how_far_compiling_is(tmp_path):
 def test_all_kernels_are_found_and_counted():
     """In a process of its own, interpreted: what is counted is decorators, not machine code."""
     program = """
-from ebbflow.columns import kernel as k
-assert {"ebbflow.columns.pool", "ebbflow.columns.weights"} <= set(k._modules_with_kernels())
-assert k._total() > 20
+from ebbflow.columns import kept as k
+assert {"ebbflow.columns.pool", "ebbflow.columns.weights"} <= set(k.modules_with_kernels())
+assert k.kernels() > 20
 """
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300)

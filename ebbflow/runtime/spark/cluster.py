@@ -10,10 +10,12 @@ Rule: an order is evaluated by one action, and only what that action returned is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, Protocol
 
 from ebbflow.errors import ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import session
+from ebbflow.runtime.spark.pack import PACKED, packing, staging
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
 ANSWER = "number bigint, answer binary"
@@ -24,6 +26,10 @@ class Cluster(Protocol):
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         """The answers of all the tasks of an order, by number."""
+        ...
+
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
+        """What became of the rows of some frames, behind one shuffle to so many tasks."""
         ...
 
 
@@ -40,6 +46,13 @@ class SparkCluster:
         answers = dict(collected(frame))
         return [bytes(answers[number]) for number in range(tasks)]
 
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
+        packed = [frame.mapInArrow(packing(told), PACKED) for told, frame in frames]
+        whole = reduce(lambda a, b: a.unionAll(b), packed)
+        self.jobs += 1
+        behind = whole.repartitionById(tasks, "dest").mapInArrow(staging(root, stays), "answer binary")
+        return [bytes(row[0]) for row in collected(behind)]
+
 
 class Here:
     """Tasks in this process, one after the other: what Spark adds is left out."""
@@ -50,6 +63,15 @@ class Here:
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         self.jobs += 1
         return [perform(order, number, functions, self.process) for number in range(tasks)]
+
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
+        self.jobs += 1
+        sent: dict[int, list[Any]] = {}
+        for told, table in frames:
+            for batch in packing(told)(iter(table.to_batches())):
+                sent.setdefault(batch.column(0)[0].as_py(), []).append(batch)
+        answers = [batch for dest in sorted(sent) for batch in staging(root, stays)(iter(sent[dest]))]
+        return [batch.column(0)[0].as_py() for batch in answers]
 
 
 def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:

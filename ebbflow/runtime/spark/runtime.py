@@ -13,9 +13,9 @@ from __future__ import annotations
 import random
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,16 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import OtherPython, PlanError
+from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
+from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
+from ebbflow.runtime.image import Delta, links_kept, sections, segment
+from ebbflow.runtime.journal import Journal
+from ebbflow.runtime.ledger import LEDGER, Files, Ledger
 from ebbflow.runtime.local import minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
@@ -44,15 +49,28 @@ from ebbflow.runtime.spark.task import (
 from ebbflow.runtime.spark.texts import Part as TextPart
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
-from ebbflow.trace.store import Store
+from ebbflow.trace.store import Store, disk_refusals
 
 DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
 FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
+STAGING_TASKS = 8  # behind the shuffle of a frame
 WIDE_ROWS = 200_000  # from so many rows on a step is begun by several tasks
 NARROW_WORDS = 1 << 20  # when so few words wait anywhere, one task goes through the rest
 WIDE_SLICES = 8  # a step cut into more slices is not worth as many supersteps
+
+
+Ref = dict[str, Any]  # rows in a file: its name and length, their number, shards, least, most and distinct times
+
+
+class Staged(NamedTuple):
+    """What became of frames: how many rows, their hash, and where they are now, by input."""
+
+    count: int
+    hash: str
+    rows: dict[str, list[tuple[Rows, np.ndarray]]]  # those that came back, and what puts the edits of a key in order
+    files: dict[str, list[Ref]]
 
 
 @dataclass
@@ -109,6 +127,7 @@ class SparkRuntime:
         width: int | None = None,
         base: int | None = None,
         store: Store | None = None,
+        durable: bool = False,
         **options: int,
     ):
         check(graph)
@@ -125,6 +144,7 @@ class SparkRuntime:
         self.has_loops = [bool(stage.graph.next_of) for stage in self.stages]
         self.slice_times = options.get("slice_times")
         self.wide_rows, self.narrow_words, self.width = wide_rows, narrow_words, width
+        self.store = store or Store(root)
         space = max(len(self.stages), 1) * shards * reserve
         if base is None:
             base = random.SystemRandom().randrange(FIRST_BASE, LAST_BASE - space, GIB)
@@ -132,19 +152,19 @@ class SparkRuntime:
             "key": uuid.uuid4().hex,
             "plan": to_json(graph),
             "rewriting": rewriting,
+            "stages": len(self.stages),
             "shards": shards,
             "base": base,
             "reserve": reserve,
             "root": root,
             "options": options,
         }
-        self.store = store or Store(root)
-        for directory in DIRECTORIES:
-            self.store.make(directory)
         first: Antichain = (tuple(-(2**63) + 1 for _ in graph.coordinates),)
         self.state = State(frontiers=[first] * len(self.stages))
         self.state.chains = {f"{p}/{i}": [] for p in range(len(self.stages)) for i in range(shards)}
         self.buffered: list[dict[str, list[Rows]]] = [{} for _ in self.stages]
+        self.staged: list[dict[str, list[Ref]]] = [{} for _ in self.stages]  # rows that lie in files
+        self.since_step: list[Ref] = []  # those of them that no step has seen
         self.done: dict[str, list[Any]] = {}  # rows, or the file that holds them
         self.outputs = {
             node.name: (number, len(stage.graph.schemas[node.source]))
@@ -154,6 +174,17 @@ class SparkRuntime:
         }
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
+        self.is_durable = durable
+        self.words: dict[str, Any] = {}  # what the session said at the last step
+        self.delivery: dict[str, Any] | None = None  # the one that was taken in last
+        self.journals: dict[str, Journal] = {}
+        self._found: dict[str, list[tuple[str, Delta]]] = {}  # links of journals that nobody has asked for yet
+        self._before: tuple[Any, ...] = ()
+        ledger = Ledger.open(self.store) if durable else None
+        if ledger is not None:
+            self._resume(ledger)
+        else:
+            self._begin()
 
     # ---- what every runtime offers ----------------------------------------------------------------
 
@@ -162,16 +193,76 @@ class SparkRuntime:
             if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
                 self.buffered[part].setdefault(name, []).append((lanes, times, diffs))
 
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], stays: list[str]) -> Staged:
+        """Evaluate frames, once and in one action; the rows that do not come back are kept for the next step.
+
+        frames: with each, what is told to whoever packs it.  stays: inputs whose rows come back, however many.
+        """
+        tasks = min(self.count, STAGING_TASKS)
+        for told, _ in frames:
+            told |= {"shards": self.count, "tasks": tasks, "place": self.place_of(told["input"])}
+        found: Ref = {"count": 0, "sums": [0, 0]}
+        rows: dict[str, list[tuple[Rows, np.ndarray]]] = {}
+        files: dict[str, list[Ref]] = {}
+        for data in sorted(self.cluster.stage(frames, tasks, self.program["root"], stays)):
+            facts, arrays = blobs.read(data)
+            if "refused" in facts:
+                raise refusal_from(facts["refused"])
+            found["count"] += facts["count"]
+            found["sums"] = [(a + b) % 2**64 for a, b in zip(found["sums"], facts["hash"], strict=True)]
+            if facts["texts"]:
+                add_texts(self.pool, tuple(arrays[i] for i in facts["texts"]))
+            for name, told in facts["inputs"].items():
+                if "at" in told:
+                    lanes, times, diffs, order = (np.array(arrays[i]) for i in told["at"])
+                    rows.setdefault(name, []).append(((lanes, times, diffs), order))
+                else:
+                    files.setdefault(name, []).append(told)
+        return Staged(found["count"], "{:016x}{:016x}".format(*found["sums"]), rows, files)
+
+    def feed_staged(self, name: str, refs: list[Ref]) -> None:
+        """Rows in files, for the steps to come."""
+        self.since_step += refs
+        for part, stage in enumerate(self.stages):
+            if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
+                self.staged[part].setdefault(name, []).extend(refs)
+
+    def discard_staged(self) -> None:
+        """Drop the rows in files that no step has seen."""
+        gone = [ref["file"] for ref in self.since_step]
+        self.since_step = []
+        self.staged = [
+            {name: [ref for ref in refs if ref["file"] not in gone] for name, refs in part.items()}
+            for part in self.staged
+        ]
+
+    def place_of(self, name: str) -> list[int]:
+        """The lanes that decide at which shard the rows of an input begin: where most of them can stay."""
+        for stage in self.stages:
+            for cell in lower(stage.graph, lambda _: False).cells:
+                for pipe in cell.pipes:
+                    node = stage.graph.nodes[pipe.source.node]
+                    if isinstance(node, n.Input) and node.name == name and cell.place:
+                        names = cell.key + cell.values if cell.key else cell.schema.names
+                        origin = pipe.origin(cell.place, names)
+                        if origin is not None:
+                            return [node.schema.index(column) for column in origin]
+        return []
+
     def advance(self, frontiers: dict[str, Antichain]) -> None:
+        if self.is_durable:
+            self.ledger.refuse_if_lost()
         step = Step(self, frontiers)
         step.run()
-        self.commit(step)
-
-    def commit(self, step: Step) -> None:
-        self.state, self.buffered = step.state, step.left
+        done = {name: list(blocks) for name, blocks in self.done.items()}
+        self._before = self.state, self.buffered, self.staged, self.since_step, done, self.delivery
+        self.state, self.buffered, self.staged = step.state, step.left, step.files_left
+        self.since_step = []
         for name, blocks in step.shown.items():
             self.done.setdefault(name, []).extend(blocks)
         self.counted.update(step.counted)
+        if not self.is_durable:
+            self.sweep()
 
     def discard(self) -> None:
         """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""
@@ -207,6 +298,148 @@ class SparkRuntime:
     def close(self) -> None:
         """Nothing is held here that would have to be given back: state is files."""
 
+    # ---- what a durable one does -------------------------------------------------------------------
+
+    def journal(self, name: str, alive: Callable[[], np.ndarray], size: Callable[[], int] | None = None) -> np.ndarray:
+        """Have a journal of this name; its words as of the last step."""
+        journal = self.journals[name] = Journal(alive, size)
+        return journal.read(self._found.pop(name, []))
+
+    def commit(self, words: dict[str, Any]) -> None:
+        """Make what was done since the last time count, with what the session says of itself.
+
+        If it raises, nothing of it counts, and all that was added to journals is forgotten.
+        """
+        try:
+            deltas = {name: one.delta() for name, one in self.journals.items()}
+            written = {name: delta for name, delta in deltas.items() if delta is not None}
+            with disk_refusals(f"a step could not be kept in {self.store.root}"):
+                name, length = "", 0
+                if written:
+                    blocks = segment(written)
+                    name = self.store.put(SEGMENTS, blocks)
+                    length = sum(len(memoryview(block).cast("B")) for block in blocks)
+                state, files = self._said(name, length, words)
+                self.ledger.commit(state, files)
+        except BaseException:
+            for journal in self.journals.values():
+                journal.drop()
+            raise
+        for one in self.journals.values():
+            one.settle(name)
+        self.state.lengths = {file: size for files_ in files.values() for file, size in files_.items()}
+        self.words = words
+
+    def undo(self) -> None:
+        """Take back the last advance, which succeeded and was not committed."""
+        self.state, self.buffered, self.staged, self.since_step, self.done, self.delivery = self._before
+
+    def _said(self, name: str, length: int, words: dict[str, Any]) -> tuple[dict[str, Any], Files]:
+        """What the record says, and which files it needs."""
+        state = self.state
+        journals = {section: one.next_chain(name) for section, one in self.journals.items()}
+        inbox, outputs = self._keep_rows(), {output: self._keep_blocks(self.done[output]) for output in self.done}
+        lengths = {**state.lengths, name: length}
+        used = {link for chain in [*journals.values(), *state.chains.values()] for link in chain}
+        said = {
+            **state.as_json(),
+            "journals": {section: chain for section, chain in journals.items() if chain},
+            "staged": self.staged,
+            "inbox": inbox,
+            "outputs": {output: files for output, files in outputs.items() if files},
+            "delivery": self.delivery,
+            "session": words,
+        }
+        refs = [ref["file"] for part in self.staged for refs in part.values() for ref in refs]
+        files = {
+            SEGMENTS: {link: lengths[link] for link in sorted(used)},
+            TEXTS: dict(map(tuple, state.texts)),
+            STAGED: dict(map(tuple, [*refs, *inbox])),
+            OUTPUTS: dict(map(tuple, [file for found in outputs.values() for file in found])),
+            LETTERS: {},
+        }
+        return said, files
+
+    def _keep_rows(self) -> list[File]:
+        """Rows that a stage was given and has not taken, as a file."""
+        told, arrays = [], []
+        for part, held in enumerate(self.buffered):
+            for name, blocks in held.items():
+                if blocks:
+                    told.append([part, name, len(arrays)])
+                    arrays += together(blocks)
+        if not told:
+            return []
+        data = blobs.write(told, arrays)
+        return [[self.store.put(STAGED, [data]), len(data)]]
+
+    def _keep_blocks(self, blocks: list[Any]) -> list[File]:
+        """What an output has shown and nobody took, as files."""
+        found = []
+        for i, block in enumerate(blocks):
+            if isinstance(block, tuple):
+                data = blobs.write(None, block)
+                blocks[i] = {"file": [self.store.put(OUTPUTS, [data]), len(data)]}
+            found.append(blocks[i]["file"])
+        return found
+
+    def _begin(self) -> None:
+        with disk_refusals(f"{self.store.root} could not be begun"):
+            self.store.make()
+            for directory in (*DIRECTORIES, *([LEDGER] if self.is_durable else [])):
+                self.store.make(directory)
+            if self.is_durable:
+                program = self.program
+                place = {"base": program["base"], "reserve": program["reserve"], "layout": "spark"}
+                manifest = {**manifest_for(self.graph, self.count, self.pool), **place, "kind": "spark"}
+                manifest["rewriting"] = program["rewriting"]
+                self.ledger = Ledger.create(self.store, manifest, *self._said("", 0, {}))
+
+    def _resume(self, ledger: Ledger) -> None:
+        """The last step, from what the ledger says."""
+        self.ledger, manifest, root = ledger, ledger.manifest, self.store.root
+        if manifest.get("kind") != "spark":
+            raise CheckpointDiffers(
+                f"{root} was made by a program that ran in one process.",
+                hint=f"Open it with run(workers={manifest['workers']}, checkpoint=...), or give another directory.",
+            )
+        if manifest["workers"] != self.count:
+            raise CheckpointDiffers(
+                f"{root} was made with {manifest['workers']} shards, and this is {self.count}.",
+                hint=f"Open it with run(spark, shards={manifest['workers']}), or give another directory.",
+            )
+        refuse_other(manifest, manifest_for(self.graph, self.count, self.pool), root)
+        self.program |= {name: manifest[name] for name in ("base", "reserve", "rewriting")}
+        said = ledger.state
+        self.state = State.from_json(said)
+        lengths = dict(map(tuple, self.state.texts))
+        self.texts.tell(list(lengths), lambda name: tuple(blobs.read(ledger.get(TEXTS, name))[1]), None)
+        read: dict[str, dict[str, Delta]] = {}
+        for section, chain in said["journals"].items():
+            for name in chain:
+                if name not in read:
+                    read[name] = sections(ledger.get(SEGMENTS, name), self.store.path(SEGMENTS, name))
+                if section not in read[name]:
+                    raise DamagedFile(f"the file {self.store.path(SEGMENTS, name)} lacks what the ledger says it has.")
+            self._found[section] = [(name, read[name][section]) for name in chain]
+        self.staged = said["staged"]
+        for file in said["inbox"]:
+            told, arrays = blobs.read(ledger.get(STAGED, file[0]))
+            for part, name, at in told:
+                self.buffered[part][name] = [tuple(np.array(array) for array in arrays[at : at + 3])]
+        self.done = {output: [{"file": file} for file in files] for output, files in said["outputs"].items()}
+        self.delivery, self.words = said["delivery"], said["session"]
+        for names in ledger.head.files.values():
+            for name, length in names.items():
+                self.state.lengths[name] = length
+
+    def sweep(self) -> None:
+        """Where no ledger says what is needed: remove what the state does not name."""
+        names = {name for chain in self.state.chains.values() for name in chain}
+        self.store.sweep(SEGMENTS, names)
+        self.store.sweep(LETTERS, ())
+        self.state.lengths = {name: length for name, length in self.state.lengths.items() if name in names}
+
 
 class Step:
     """One advance, from what is due to what the ledger is to say."""
@@ -218,17 +451,26 @@ class Step:
         self.left: list[dict[str, list[Rows]]] = []
         self.shown: dict[str, list[Any]] = {}
         self.counted: dict[str, dict[str, int]] = {}
+        lengths = dict(map(tuple, self.state.texts))
+        runtime.texts.tell(list(lengths), self.read_text, None)
         self.fresh = runtime.texts.fresh()  # ids of text that the driver was given
         self.arrays: list[np.ndarray] = []
         self.uppers = [minimal([time for name in stage.inputs for time in frontiers[name]]) for stage in runtime.stages]
         self.rows: list[dict[str, Rows]] = []
+        self.files: list[dict[str, list[Ref]]] = []
+        self.files_left: list[dict[str, list[Ref]]] = []
         for part, upper in enumerate(self.uppers):
             rows, left = split(runtime.buffered[part], upper)
             self.rows.append(rows)
             self.left.append(left)
+            held = runtime.staged[part].items()
+            due = {name: [ref for ref in refs if is_due(ref["least"], upper)] for name, refs in held}
+            later = {name: [ref for ref in refs if not is_due(ref["most"], upper)] for name, refs in held}
+            self.files.append({name: refs for name, refs in due.items() if refs})
+            self.files_left.append({name: refs for name, refs in later.items() if refs})
 
     def run(self) -> None:
-        rows = sum(len(block[2]) for part in self.rows for block in part.values())
+        rows = sum(map(self.total, range(len(self.uppers))))
         if rows >= self.runtime.wide_rows and self.count > 1:
             for part in range(len(self.uppers)):
                 self.go_wide(part)
@@ -236,6 +478,22 @@ class Step:
             self.go_narrow(range(len(self.uppers)))
         self.state.frontiers = list(self.uppers)
         self.keep_texts()
+
+    def total(self, part: int) -> int:
+        """The rows that a part is given."""
+        in_files = sum(ref["rows"] for refs in self.files[part].values() for ref in refs)
+        return in_files + sum(len(block[2]) for block in self.rows[part].values())
+
+    def refs(self, part: int, rows: dict[str, Rows]) -> dict[str, list[Ref]]:
+        """Rows as an order names them: those that go with it, and those in files."""
+        found: dict[str, list[Ref]] = {name: [{"at": self.refer(block)}] for name, block in rows.items()}
+        for name, refs in self.files[part].items():
+            found.setdefault(name, []).extend({"file": ref["file"], "shards": ref["shards"]} for ref in refs)
+        return found
+
+    def read_text(self, name: str) -> TextPart:
+        _, part = blobs.read(self.store.get_checked(TEXTS, name, dict(map(tuple, self.state.texts))[name]))
+        return part[0], part[1], part[2]
 
     def moves(self, part: int) -> bool:
         """Whether a part has something to do even without rows."""
@@ -246,7 +504,7 @@ class Step:
         busy: set[int] = set()
         for part in parts:
             feeders = {name for other in busy for name in self.runtime.stages[other].exports}
-            if self.rows[part] or self.moves(part) or feeders & self.runtime.stages[part].imports:
+            if self.rows[part] or self.files[part] or self.moves(part) or feeders & self.runtime.stages[part].imports:
                 busy.add(part)
         if not busy:
             return
@@ -256,7 +514,7 @@ class Step:
                 "how": "whole",
                 "lower": self.state.frontiers[part],
                 "upper": self.uppers[part],
-                "rows": {name: [{"at": self.refer(rows)}] for name, rows in self.rows[part].items()},
+                "rows": self.refs(part, self.rows[part]),
             }
             for part in sorted(busy)
         ]
@@ -267,11 +525,10 @@ class Step:
     def go_wide(self, part: int) -> None:
         """As many tasks as run at a time, until little is left."""
         runtime, rows, upper = self.runtime, self.rows[part], self.uppers[part]
-        if not rows and not self.moves(part):
+        if not rows and not self.files[part] and not self.moves(part):
             return
-        total = sum(len(block[2]) for block in rows.values())
         slices = self.slices(part, rows)
-        if total < runtime.wide_rows or len(slices) > WIDE_SLICES:
+        if self.total(part) < runtime.wide_rows or slices is None or len(slices) > WIDE_SLICES:
             self.go_narrow([part])
             return
         width = min(self.count, runtime.width or runtime.cluster.width)
@@ -288,7 +545,7 @@ class Step:
                     "upper": upper,
                     "first": number == 0,
                     "times": times.tolist(),
-                    "rows": {name: [{"at": self.refer(block)}] for name, block in dealt.items()},
+                    "rows": self.refs(part, dealt),
                 }
                 tasks.append({"shards": shards, "works": [work]})
             met = self.superstep(tasks)
@@ -301,11 +558,17 @@ class Step:
                 work = {"part": part, "how": "resume", "letters": letters, "agreed": agreed}
                 met = self.superstep([{"shards": shards, "works": [work]} for shards in seats])
 
-    def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray]:
-        """The times of a step, so many at once: what runs together must agree on them."""
-        if self.runtime.general[part] or not rows:
+    def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray] | None:
+        """The times of a step, so many at once: what runs together must agree on them.  None: they are too many."""
+        refs = [ref for refs in self.files[part].values() for ref in refs]
+        if self.runtime.general[part] or not (rows or refs):
             return [np.zeros(1, np.int64)]
-        times = np.unique(np.concatenate([at[:, 0] for _, at, _ in rows.values()]))
+        if any(ref["times"] is None for ref in refs):
+            return None
+        upper = self.uppers[part][0][0] if self.uppers[part] else 2**63 - 1
+        lower = self.state.frontiers[part][0][0]
+        in_files = [time for ref in refs for time in ref["times"] if lower <= time < upper]
+        times = np.unique(np.concatenate([np.array(in_files, np.int64), *(at[:, 0] for _, at, _ in rows.values())]))
         size = self.runtime.slice_times or (SLICE_IN_LOOPS if self.runtime.has_loops[part] else SLICE)
         return [times[at : at + size] for at in range(0, len(times), size)]
 
@@ -329,7 +592,7 @@ class Step:
             "upper": self.uppers[part],
             "letters": letters,
             "agreed": agreed,
-            "rows": {name: [{"at": self.refer(block)}] for name, block in rest.items()},
+            "rows": self.refs(part, rest),
         }
         self.superstep([{"shards": list(range(self.count)), "works": [work]}])
 
@@ -400,10 +663,21 @@ class Step:
 
     def keep_texts(self) -> None:
         """Text that is new with this step becomes a part that every later task is told."""
-        if len(self.fresh):
-            data = blobs.write(None, part_of(self.runtime.pool, self.fresh))
-            self.state.texts.append([self.store.put(TEXTS, [data]), len(data)])
-            self.runtime.texts.learn(self.fresh)
+        if not len(self.fresh):
+            return
+        texts, parts = self.runtime.texts, self.state.texts
+        weights = [length for _, length in parts]
+        weight = lambda ids: 8 * len(ids)
+        ids_from = lambda k: np.concatenate([self.fresh, *list(texts.parts.values())[k:]])
+        live = weight(texts.known) + weight(self.fresh)
+        kept = links_kept(weights, weight(self.fresh), max(live, sum(weights)), lambda k: weight(ids_from(k)))
+        data = blobs.write(None, part_of(texts.pool, ids_from(kept)))
+        self.state.texts = [*parts[:kept], [self.store.put(TEXTS, [data]), len(data)]]
+
+
+def is_due(time: Sequence[int], upper: Antichain) -> bool:
+    """Whether a time is complete under a frontier."""
+    return not any(all(a >= b for a, b in zip(time, element, strict=True)) for element in upper)
 
 
 def check_python(version: list[int]) -> None:

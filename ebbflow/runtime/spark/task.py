@@ -29,7 +29,7 @@ from ebbflow.runtime.host import Host, Letters, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.local import split
 from ebbflow.runtime.spark import blobs
-from ebbflow.runtime.spark.texts import Texts, part_of
+from ebbflow.runtime.spark.texts import Part, Texts, part_of
 from ebbflow.runtime.worker import Worker
 from ebbflow.trace.store import Store
 
@@ -78,20 +78,17 @@ class Hosting:
 
     def tell_texts(self, parts: list[File], fresh: list[np.ndarray]) -> None:
         """Have the text of these parts, and no other."""
-        texts = self.texts
-        names = [name for name, _ in parts]
-        if texts.parts != names[: len(texts.parts)]:
+        lengths = dict(map(tuple, parts))
+
+        def read(name: str) -> Part:
+            _, part = blobs.read(self.store.get_checked(TEXTS, name, lengths[name]))
+            return part[0], part[1], part[2]
+
+        more = (fresh[0], fresh[1], fresh[2]) if fresh else None
+        self.texts.tell(list(lengths), read, more)
+        if not self.texts.is_exact:  # a task that failed left something
             self.forget_texts()
-            texts = self.texts
-        for name, length in parts[len(texts.parts) :]:
-            _, part = blobs.read(self.store.get_checked(TEXTS, name, length))
-            texts.add((part[0], part[1], part[2]))
-            texts.parts.append(name)
-        if fresh:
-            texts.add((fresh[0], fresh[1], fresh[2]))
-        if not texts.is_exact:  # a task that failed left something
-            self.forget_texts()
-            self.tell_texts(parts, fresh)
+            self.texts.tell(list(lengths), read, more)
 
     def forget_texts(self) -> None:
         self.close()
@@ -171,6 +168,8 @@ class Process:
     def hosting(self, program: dict[str, Any], functions: Sequence[Any]) -> Hosting:
         key = program["key"]
         if key not in self.programs:
+            for other in [k for k, one in self.programs.items() if overlap(one.program, program)]:
+                self.forget(other)  # the same checkpoint, opened again
             while len(self.programs) >= PROGRAMS_KEPT:
                 self.programs.popitem(last=False)[1].close()
             self.programs[key] = Hosting(program, functions)
@@ -181,6 +180,12 @@ class Process:
         for each in [key] if key is not None else list(self.programs):
             if each in self.programs:
                 self.programs.pop(each).close()
+
+
+def overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two programs lay claim to the same addresses."""
+    ends = [p["base"] + p["stages"] * p["shards"] * p["reserve"] for p in (one, other)]
+    return bool(one["base"] < ends[1] and other["base"] < ends[0])
 
 
 PROCESS = Process()

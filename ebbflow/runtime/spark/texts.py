@@ -8,7 +8,7 @@ Rule: a pool holds exactly the text of the parts it was given, and what the task
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +22,12 @@ Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids, where each text begins 
 
 
 class Texts:
-    """A pool, and which of its text everybody knows."""
+    """A pool, and which of its text everybody knows: that of the parts by name, and some more."""
 
     def __init__(self, pool: Pool | None = None):
         self.pool = pool if pool is not None else Pool()
+        self.parts: dict[str, np.ndarray] = {}  # the ids of each
         self.known = np.empty(0, np.int64)  # ids, sorted
-        self.parts: list[str] = []  # the names of those that were added
 
     def fresh(self) -> np.ndarray:
         """The ids that not everybody knows."""
@@ -35,13 +35,14 @@ class Texts:
             return np.empty(0, np.int64)
         return np.setdiff1d(all_ids(self.pool), self.known, assume_unique=True)
 
-    def learn(self, ids: np.ndarray) -> None:
-        if len(ids):
-            self.known = np.union1d(self.known, ids)
-
-    def add(self, part: Part) -> None:
-        ids = add_texts(self.pool, part)
-        self.learn(ids)
+    def tell(self, names: Sequence[str], read: Callable[[str], Part], fresh: Part | None) -> None:
+        """What everybody knows are these parts and this; they are added where they are not there yet."""
+        if list(self.parts) != list(names):
+            old = self.parts
+            self.parts = {name: old[name] if name in old else add_texts(self.pool, read(name)) for name in names}
+            self._of_parts = np.unique(np.concatenate([np.empty(0, np.int64), *self.parts.values()]))
+        of_parts = self._of_parts if self.parts else np.empty(0, np.int64)
+        self.known = of_parts if fresh is None else np.union1d(of_parts, add_texts(self.pool, fresh))
 
     @property
     def is_exact(self) -> bool:

@@ -1,0 +1,379 @@
+"""The compiler of kernels: Numba, told what a word of memory is and how kernels call each other.
+
+Compiled code is kept in a directory of our own, a file for each kernel with a digest of its content, until all of it
+is there and can be bundled up.
+
+Rule: kept code is used only if the kernel's own code, every constant it reads, every kernel it calls, the compiler, the
+processor and the file's digest are the same; otherwise it is compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import operator
+import os
+import pickle
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import llvmlite.binding as ll
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import compiler
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, models, register_model, typeof_impl
+
+from ebbflow.columns import border as b
+from ebbflow.columns import bundle
+from ebbflow.columns.kept import TWINS, directory, is_private, kernels, source, symbol
+from ebbflow.columns.memory import Memory, all_memory
+
+DIGEST = 32
+KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each other's code away
+
+# ---- memory, as compiled code sees it ----------------------------------------------------------
+
+
+class MemoryType(types.Type):
+    """The type of `H`; it has one value, so nothing is passed for it."""
+
+    def __init__(self) -> None:
+        super().__init__("Memory")
+
+
+MEMORY = MemoryType()
+WORD = ir.IntType(64)
+register_model(MemoryType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Memory)
+def _type_of_memory(value: Memory, c: Any) -> MemoryType:
+    return MEMORY
+
+
+@infer_global(operator.getitem)
+class _Load(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if args[0] == MEMORY and isinstance(args[1], types.Integer):
+            return signature(types.int64, MEMORY, types.int64)
+        return None
+
+
+@infer_global(operator.setitem)
+class _Store(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if args[0] == MEMORY and isinstance(args[1], types.Integer):
+            return signature(types.none, MEMORY, types.int64, types.int64)
+        return None
+
+
+@infer_global(all_memory)
+class _All(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(MEMORY) if not args else None
+
+
+def _pointer(builder: Any, at: Any) -> Any:
+    return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
+
+
+@lower_builtin(operator.getitem, MemoryType, types.int64)
+def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load(_pointer(builder, args[1]))
+
+
+@lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
+def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store(args[2], _pointer(builder, args[1]))
+    return context.get_dummy_value()
+
+
+@lower_builtin(all_memory)
+def _all(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return context.get_dummy_value()
+
+
+# ---- compiling -------------------------------------------------------------------------------------
+
+ARGUMENTS: dict[str, tuple[types.Type, str]] = {
+    "H": (MEMORY, b.MEMORY),
+    "words": (types.int64[::1], b.WORDS),
+    "ids": (types.int64[::1], b.WORDS),
+    "offsets": (types.int64[::1], b.WORDS),
+    "rows": (types.int64[:, ::1], b.ROWS),
+    "out": (types.int64[:, ::1], b.ROWS),
+    "bytes_": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
+    "valid": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
+    "text": (types.uint8[::1], b.BYTES),
+    "x": (types.float64, b.FLOAT),
+}
+"""The parameters that are not one int64 word, by name."""
+
+_DISPATCHERS: dict[Any, Any] = {}  # by the function that Python calls
+_PIECES: dict[str, bundle.Piece] = {}  # all that was compiled or loaded, callees first
+
+
+def compiled(f: Callable[..., Any], inlined: bool) -> Any:
+    """A function for Python, and for other kernels, with the compiled code of `f`."""
+    _Progress.begun += 1
+    assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
+    given = [ARGUMENTS.get(name, (types.int64, b.WORD)) for name in inspect.signature(f).parameters]
+    taken = tuple(type_ for type_, _ in given)
+    options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if inlined:
+        options["forceinline"] = True
+    dispatcher: Any = numba.njit(**options)(f)
+    kept = dispatcher._cache = _Kept(f, repr((taken, sorted(options.items()))))
+    with _Progress.shown(compiles=not kept.is_there()):
+        dispatcher.compile(taken)
+    dispatcher.disable_compile()
+    seen = b.Border(symbol(f), tuple(kind for _, kind in given), _answer(dispatcher.overloads[taken]))
+    address = _call_by_name(dispatcher, taken, inlined)
+    made = _function(seen, address, f.__doc__)
+    _DISPATCHERS[made] = dispatcher
+    cpu_target.typing_context.insert_global(made, types.Dispatcher(dispatcher))
+    if kept.code is not None:
+        _PIECES[seen.symbol] = (seen, dispatcher.overloads[taken].fndesc.llvm_func_name, kept.code)
+    return made
+
+
+def _answer(result: Any) -> str:
+    given = types.unliteral(result.signature.return_type)
+    kinds = {types.int64: b.WORD, types.none: b.NOTHING, types.boolean: b.TRUTH, types.float64: b.FLOAT}
+    return kinds.get(given, b.INSIDE)
+
+
+def _call_by_name(dispatcher: Any, taken: tuple[types.Type, ...], inlined: bool) -> int:
+    """Let other kernels call this one by its symbol; the address of its code.
+
+    Linked into each caller, as the compiler does by itself, a kernel would be optimised again at every level of every
+    chain of calls; by name it is compiled once.
+    """
+    result = dispatcher.overloads[taken]
+    address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+    ll.add_symbol(symbol(dispatcher.py_func), address)
+    if not inlined:
+        called = copy(result.fndesc)
+        called.mangled_name = symbol(dispatcher.py_func)
+        dispatcher.targetctx.insert_user_function(result.entry_point, called, ())
+    return int(address)
+
+
+_LINKER: list[b.Linker] = []
+
+
+def _linker() -> b.Linker:
+    if not _LINKER:
+        _LINKER.append(b.Linker())
+    return _LINKER[0]
+
+
+def _function(seen: b.Border, address: int, doc: str | None) -> Any:
+    """For Python to call, once it is called: most kernels never are."""
+    if seen.gives == b.INSIDE:
+        return bundle.only_inside(seen.symbol)
+    linker = _linker()
+    linker.link(linker.object_of([seen]))
+    return b.python_function(seen, linker.address(seen.entry), doc)
+
+
+def bundle_up(path: Path) -> None:
+    """Keep all that was compiled as one file, if all of it was kept."""
+    if len(_PIECES) < kernels() or path.exists() or not is_private(directory()):
+        return
+    pieces = [piece for name, piece in _PIECES.items() if name.startswith("ebbflow.")]
+    try:
+        bundle.write(path, pieces, _linker().object_of([seen for seen, _, _ in pieces]))
+        for old in sorted(path.parent.glob("*.bundle"), key=lambda one: one.stat().st_mtime)[:-KEPT_VERSIONS]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return  # a full or read-only disk costs time, not the answer
+
+
+# ---- what a kernel's code depends on ---------------------------------------------------------------
+
+
+def _fingerprint(f: Callable[..., Any]) -> str:
+    """A hash of all that is compiled into a kernel: its code, and what the names in it stand for at this moment."""
+    assert isinstance(f, FunctionType)
+    known = _FINGERPRINTS.get(f)
+    if known is None:
+        _FINGERPRINTS[f] = "itself"  # as a function that calls itself sees it
+        known = hashlib.sha256(repr(list(_essence(f.__code__, f))).encode()).hexdigest()
+        _FINGERPRINTS[f] = known
+    return known
+
+
+_FINGERPRINTS: dict[FunctionType, str] = {}
+
+
+def _essence(code: CodeType, f: FunctionType) -> Iterator[object]:
+    documented = f.__doc__ is not None and code.co_consts[:1] == (f.__doc__,)
+    constants = code.co_consts[1:] if documented else code.co_consts
+    yield code.co_code, code.co_names, code.co_varnames, code.co_flags, code.co_exceptiontable
+    for constant in constants:
+        if isinstance(constant, CodeType):
+            yield from _essence(constant, f)
+        else:
+            yield repr(constant)
+    for name in code.co_names:
+        if name in f.__globals__:
+            yield name, _essence_of(f.__globals__[name], f)
+
+
+_PLAIN = int | float | str | bytes | None
+_OTHERS = ("numpy", "math", "numba", "builtins")  # their versions are part of the directory's name
+
+
+def _dispatcher(value: Any) -> Any:
+    try:
+        return _DISPATCHERS.get(value)
+    except TypeError:  # not hashable
+        return None
+
+
+def _essence_of(value: Any, f: FunctionType) -> str:
+    if isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value)):
+        return repr(value)
+    dispatcher = _dispatcher(value)
+    if dispatcher is not None and dispatcher.targetoptions.get("forceinline"):
+        return f"{_fingerprint(TWINS[value])} {dispatcher.targetoptions}"
+    if dispatcher is not None:  # called by name: nothing of it is compiled in but what it takes and gives
+        return f"{symbol(TWINS[value])} {dispatcher.nopython_signatures}"
+    if value is all_memory:
+        return "all memory"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, ModuleType | type):
+        home = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        if home.partition(".")[0] in _OTHERS:
+            return repr(value)
+    if isinstance(value, ModuleType):
+        inside = [(name, part) for name, part in vars(value).items() if isinstance(part, _PLAIN | tuple)]
+        parts = [(name, _essence_of(part, f)) for name, part in vars(value).items() if _dispatcher(part) is not None]
+        return repr((inside, parts))
+    return source(Path(inspect.getfile(f)))  # something else: any edit of the file counts
+
+
+# ---- keeping compiled code -------------------------------------------------------------------------
+
+
+class _Kept:
+    """One kernel's compiled code in one file: a digest, then the code as the compiler writes it down.
+
+    It takes the place of the compiler's own cache, which trusts every file it finds and raises on a damaged one.
+    """
+
+    def __init__(self, f: Callable[..., Any], taken: str):
+        self.name = re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}")
+        self.path: Path | None = None
+        self.code: bytes | None = None  # as machine code, once loaded or saved
+        if is_private(directory()):
+            code = hashlib.sha256(f"{_fingerprint(f)} {taken}".encode()).hexdigest()[:24]
+            self.path = directory() / f"{self.name}-{code}.kernel"
+
+    cache_path = property(lambda self: str(directory()))
+
+    def is_there(self) -> bool:
+        return self.path is not None and self.path.is_file()
+
+    def load_overload(self, taken: Any, context: Any) -> Any:
+        if self.path is None:
+            return None
+        try:
+            data = self.path.read_bytes()
+        except OSError:
+            return None
+        if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+            self.path.unlink(missing_ok=True)
+            return None
+        try:
+            rtsys.initialize(context)  # the runtime's symbols; all else that compiling needs stays unloaded
+            if b"hashsecret" in data:  # the one symbol that comes with the rest
+                context.refresh()
+            state = pickle.loads(data[DIGEST:])
+            loaded = compiler.CompileResult._rebuild(context, *state)
+            self.code = state[0][2][0]
+            return loaded
+        except Exception:  # whole, and yet not understood: nothing in this directory can be trusted
+            shutil.rmtree(directory(), ignore_errors=True)
+            return None
+
+    def save_overload(self, taken: Any, result: Any) -> None:
+        if self.path is None or result.library.has_dynamic_globals or result.lifted:
+            return
+        state = result._reduce()
+        data = dumps(state)
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=self.path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(data).digest() + data)
+                os.replace(draft, self.path)
+            except BaseException:
+                os.unlink(draft)
+                raise
+            self.code = state[0][2][0]
+            versions = sorted(self.path.parent.glob(f"{self.name}-*.kernel"), key=lambda path: path.stat().st_mtime)
+            for old in versions[:-KEPT_VERSIONS]:
+                old.unlink(missing_ok=True)
+        except OSError:
+            return  # a full or read-only disk costs time, not the answer
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+# ---- saying how far it is --------------------------------------------------------------------------
+
+
+class _Progress:
+    """How far compiling is: shown on a terminal while a kernel compiles, and told to who listens."""
+
+    begun = 0
+    listener: Callable[[int, int], None] | None = None
+
+    @classmethod
+    @contextmanager
+    def shown(cls, compiles: bool) -> Iterator[None]:
+        if cls.listener is not None:
+            yield
+            cls.listener(cls.begun, kernels())
+        elif compiles and sys.stderr is not None and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            total = max(kernels(), cls.begun)
+            text = TextColumn("compiling kernels, once: {task.completed} of {task.total}")
+            with Progress(text, BarColumn(), console=Console(stderr=True), transient=True) as bar:
+                bar.add_task("", total=total, completed=cls.begun)
+                yield
+        else:
+            yield
+
+
+@contextmanager
+def told_to(progress: Callable[[int, int], None] | None) -> Iterator[None]:
+    _Progress.listener = progress
+    try:
+        yield
+    finally:
+        _Progress.listener = None

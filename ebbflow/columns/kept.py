@@ -1,0 +1,97 @@
+"""Where compiled kernels are kept, and whose they are.
+
+Machine code is as good as the sources, the compiler and the processor it was made of and for: these are what a file is
+found by.
+
+Rule: only a directory that nobody else can write is read from, as what lies there is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as ll
+
+PACKAGE = Path(__file__).resolve().parents[1]
+TWINS: dict[Any, Callable[..., Any]] = {}  # the Python functions that kernels were made of
+
+
+def symbol(f: Callable[..., Any]) -> str:
+    """By what other kernels call this one: the same in every process."""
+    return f"{f.__module__}.{f.__qualname__}"
+
+
+def directory() -> Path:
+    """Where compiled kernels are kept."""
+    given = os.environ.get("EBBFLOW_CACHE_DIR")
+    if given:
+        return Path(given) / "kernels" / _key()
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(users) / "ebbflow" / "kernels" / _key()
+
+
+@cache
+def _key() -> str:
+    """What all kernels depend on beside their source: compiler, Python, processor, and how the compiler is set."""
+    facts = [
+        [
+            source(PACKAGE / "columns" / f"{name}.py")
+            for name in ("memory", "kernel", "kept", "compiler", "bundle", "border")
+        ],
+        [version(name) for name in ("numba", "llvmlite", "numpy")],
+        sys.version,
+        [ll.get_process_triple(), ll.get_host_cpu_name(), ll.get_host_cpu_features().flatten()],
+        sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_")),
+    ]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def is_private(path: Path) -> bool:
+    """Whether the directory is there, ours, and no one else's to write: what lies in it is executed."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def bundle_path() -> Path:
+    """Where the bundle of just these sources is, or would be."""
+    texts = [(str(path.relative_to(PACKAGE)), source(path)) for path in _sources_with_kernels()]
+    return directory() / f"all-{hashlib.sha256(repr(texts).encode()).hexdigest()[:24]}.bundle"
+
+
+@cache
+def source(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError:
+        return ""
+
+
+_DECORATED = re.compile(r"^@(?:kernel|inline)$", re.M)
+
+
+@cache
+def _sources_with_kernels() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if _DECORATED.search(source(path))]
+
+
+def modules_with_kernels() -> list[str]:
+    return [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in _sources_with_kernels()]
+
+
+@cache
+def kernels() -> int:
+    """How many kernels there are."""
+    return sum(len(_DECORATED.findall(source(path))) for path in _sources_with_kernels())

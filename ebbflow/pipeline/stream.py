@@ -1,0 +1,433 @@
+"""Streams: a program fed by Structured Streaming, micro-batch by micro-batch.
+
+All inputs go through one streaming query, so that a micro-batch is one consistent cut.  It becomes one delivery to the
+session: taken in whole and once, whatever is repeated.  What changed is published after it is committed.
+
+Rule: before a batch is looked at, what its rows are judged by is written down, so that a batch that comes again is
+judged alike.  A row is taken in, or is a dead letter with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ebbflow.columns.resolve import near
+from ebbflow.columns.schema import Schema
+from ebbflow.dataflow import nodes as n
+from ebbflow.errors import (
+    DeadLetters,
+    EbbflowError,
+    PlanError,
+    TypeMismatch,
+    UnknownInput,
+    UnknownOption,
+    UnknownOutput,
+    WrongTime,
+)
+from ebbflow.frontend.dataflow import Dataflow
+from ebbflow.frontend.given import listed, told
+from ebbflow.frontend.table import plain
+from ebbflow.pipeline import marks
+from ebbflow.pipeline.engine import Engine, InProcess
+from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SEQUENCE, SPARK, TIME, Shaped, Source
+from ebbflow.pipeline.latest import outdone, with_edits
+from ebbflow.pipeline.sinks import Progress, Sink
+
+INPUT, ROW = "_input", "_row{}"
+Time = tuple[int, ...]
+Frontiers = dict[str, list[Time]]
+
+
+def stream(
+    flow: Dataflow,
+    spark: SparkSession,
+    *,
+    checkpoint: str,
+    inputs: Any,
+    outputs: Any,
+    trigger: Any = None,
+    dead_letters: str | None = None,
+    engine: Callable[[Dataflow, SparkSession], Engine] | None = None,
+    **options: Any,
+) -> Query:
+    """Start a query that feeds the program and publishes what changes."""
+    flow._ready()
+    sources = _checked_inputs(flow, inputs)
+    _checked_outputs(flow, outputs)
+    nodes = {node.name: node for node in flow.graph.nodes if isinstance(node, n.Input)}
+    shapes = {name: source.shaped(nodes[name], flow.graph.coordinates) for name, source in sources.items()}
+    program = with_edits(flow, shapes)
+    place = Path(checkpoint)
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    live = (engine or InProcess)(program, spark, **options)
+    feed = Feed(program, spark, place, shapes, dict(outputs), Path(dead_letters) if dead_letters else None, live)
+    writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / "query"))
+    try:
+        feed.open()
+        return Query(writer.trigger(**_trigger(trigger)).start(), feed)
+    except BaseException:
+        live.close()
+        raise
+
+
+def _trigger(given: Any) -> dict[str, Any]:
+    known = ("availableNow", "processingTime", "once", "continuous")
+    if given is None:
+        return {"processingTime": "0 seconds"}
+    if not isinstance(given, Mapping) or len(given) != 1 or next(iter(given)) not in known[:2]:
+        raise UnknownOption(
+            f"trigger is one of {listed(known[:2])}, as in Spark, not {plain(given)}.",
+            hint='trigger={"availableNow": True} or {"processingTime": "10 seconds"}.',
+        )
+    return dict(given)
+
+
+def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
+    names = [node.name for node in flow.graph.nodes if isinstance(node, n.Input)]
+    if not isinstance(inputs, Mapping):
+        raise TypeMismatch(
+            f"inputs= names what each input reads, not {plain(inputs)}.", hint="inputs={...: ebb.append(df)}"
+        )
+    for name, source in inputs.items():
+        if name not in names:
+            raise UnknownInput(
+                f'stream feeds the input "{plain(name)}"; this flow has: {listed(names)}.',
+                hint=near(str(name), names) or "Inputs are declared with flow.input(name, schema).",
+            )
+        if not isinstance(source, Source):
+            raise TypeMismatch(
+                f'the input "{plain(name)}" is given a {type(source).__name__}, which does not say how rows count.',
+                hint="Wrap the frame: ebb.append(df), ebb.changes(df, time=..., diff=...), ebb.upsert(df, key=...) ...",
+            )
+        if not source.frame.isStreaming:
+            raise TypeMismatch(
+                f'the frame of the input "{plain(name)}" is not a stream.',
+                hint="Read it with spark.readStream; flow.run(spark) takes frames that stand still.",
+            )
+    missing = [name for name in names if name not in inputs]
+    if missing:
+        raise UnknownInput(
+            f"stream is told nothing of the input{'s' if len(missing) > 1 else ''} {listed(missing)}.",
+            hint="Every input of the flow has a source in inputs=.",
+        )
+    versions = [name for name, source in inputs.items() if source.time == ("_commit_version",)]
+    if len(versions) > 1:
+        raise WrongTime(
+            f"the inputs {listed(versions)} count time by the versions of their tables, which are not one clock.",
+            hint="ebb.change_feed(df, time=None) takes the micro-batch as time.",
+        )
+    return {name: inputs[name] for name in names}
+
+
+def _checked_outputs(flow: Dataflow, outputs: Any) -> None:
+    names = [node.name for node in flow.graph.nodes if isinstance(node, n.Output)]
+    if not isinstance(outputs, Mapping) or not outputs:
+        raise PlanError("stream has no outputs, so nobody would see a result.", hint="outputs={...: ebb.table(path)}")
+    for name, sink in outputs.items():
+        if name not in names:
+            raise UnknownOutput(
+                f'stream publishes the output "{plain(name)}"; this flow has: {listed(names)}.',
+                hint=near(str(name), names) or "Outputs are declared with flow.output(name, collection).",
+            )
+        if not hasattr(sink, "publish"):
+            raise TypeMismatch(
+                f'the output "{plain(name)}" goes to {plain(type(sink).__name__)}, which is no sink.',
+                hint="ebb.table(path), ebb.change_log(path), ebb.view(name), ebb.each(fn), ebb.kafka(...).",
+            )
+
+
+class Feed:
+    """What happens with a micro-batch."""
+
+    def __init__(
+        self, program: Dataflow, spark: SparkSession, place: Path, shapes: dict[str, Shaped], sinks: dict[str, Sink],
+        dead_letters: Path | None, live: Engine,
+    ):  # fmt: skip
+        self.program, self.spark, self.place, self.shapes, self.sinks = program, spark, place, shapes, sinks
+        self.dead_letters, self.live = dead_letters, live
+        self.names = list(shapes)
+        self.coordinates = len(program.graph.coordinates)
+        self.times = [TIME.format(i) for i in range(self.coordinates)]
+        self.raised: BaseException | None = None
+
+    def frame(self) -> DataFrame:
+        """All inputs as one stream: which one, when, how often, what is wrong, and the row in a column of its input."""
+        parts = []
+        for i, shape in enumerate(self.shapes.values()):
+            rows = [
+                F.struct(*(F.col(f"`{name}`") for name in shape.schema.names)).alias(ROW.format(i))
+                if i == j
+                else F.lit(None).cast(_struct(other.schema)).alias(ROW.format(j))
+                for j, other in enumerate(self.shapes.values())
+            ]
+            parts.append(shape.frame.select(F.lit(i).alias(INPUT), *self.times, DIFF, REASON, GIVEN, *rows))
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole.unionByName(part)
+        return whole
+
+    def open(self) -> None:
+        """Make the sinks ready, and publish what a crash left unpublished."""
+        for name, sink in self.sinks.items():
+            schema = self._schema(name)
+            sink.open(self.spark, self._home(name), list(schema.names), _ddl(schema))
+        unpublished = marks.read(self.place / "delivered.json")
+        published = marks.read(self.place / "published.json")
+        if unpublished and (published is None or published["step"] < unpublished["step"]):
+            self._publish(unpublished["step"], unpublished["query"], unpublished["batch"])
+
+    def _home(self, output: str) -> Path:
+        outputs = [node.name for node in self.program.graph.nodes if isinstance(node, n.Output)]
+        return self.place / "outputs" / str(outputs.index(output))
+
+    def _schema(self, output: str) -> Schema:
+        graph = self.program.graph
+        return next(graph.schemas[i] for i, o in enumerate(graph.nodes) if isinstance(o, n.Output) and o.name == output)
+
+    # ---- a micro-batch ----------------------------------------------------------------------------
+
+    def take(self, batch: DataFrame, batch_id: int) -> None:
+        try:
+            query_id = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+            self._take(batch.persist(), str(query_id), int(batch_id))
+        except BaseException as error:
+            self.raised = error
+            raise
+        finally:
+            batch.unpersist()
+
+    def _take(self, batch: DataFrame, query_id: str, batch_id: int) -> None:
+        note = self._note(query_id, batch_id)
+        before = {name: [tuple(time) for time in times] for name, times in note["frontiers"].items()}
+        judged = self._judged(batch, before)
+        found = self._found(judged)
+        if any(seen["wrong"] for seen in found.values()):
+            self._bury(judged, found, batch_id)
+        frames = self._frames(judged, found, note)
+        after = self._frontiers(before, found)
+        delivery = self.live.deliver(frames, query_id=query_id, batch_id=batch_id, frontiers=after)
+        marks.write(self.place / "delivered.json", {"step": delivery.step, "query": query_id, "batch": batch_id})
+        self._publish(delivery.step, query_id, batch_id)
+
+    def _note(self, query_id: str, batch_id: int) -> dict[str, Any]:
+        """What a batch is judged by: the frontiers before it, and the outdone edits that it takes away."""
+        path = self.place / "batches" / f"{batch_id}.json"
+        note = marks.read(path)
+        if note is None or note["query"] != query_id:
+            frontiers = {name: [list(time) for time in self.live.frontier(name)] for name in self.names}
+            published = marks.read(self.place / "published.json") or {"step": 0, "outdone": {}}
+            note = {
+                "query": query_id,
+                "frontiers": frontiers,
+                "step": published["step"],
+                "outdone": published["outdone"],
+            }
+            marks.write(path, note)
+            self._forget(batch_id)
+        return note
+
+    def _forget(self, batch_id: int) -> None:
+        """Notes of batches that cannot come again."""
+        old = self.place / "batches" / f"{batch_id - 5}.json"
+        if old.exists():
+            for file in (marks.read(old) or {"outdone": {}})["outdone"].values():
+                (self.place / "outdone" / file).unlink(missing_ok=True)
+            old.unlink()
+
+    def _judged(self, batch: DataFrame, before: Frontiers) -> DataFrame:
+        """The batch, with a reason for rows that come too late."""
+        late = F.lit(None).cast("string")
+        for i, name in enumerate(self.names):
+            if not self.shapes[name].is_timed:
+                continue
+            open_ = F.lit(False)
+            for element in before[name]:
+                reached = F.lit(True)
+                for column, number in zip(self.times, element):
+                    reached = reached & (F.col(column) >= F.lit(number))
+                open_ = open_ | reached
+            why = F.lit(f'late: "{plain(name)}" is complete before {told(tuple(before[name]))}')
+            late = F.when((F.col(INPUT) == i) & ~open_, why).otherwise(late)
+        return batch.withColumn(REASON, F.coalesce(F.col(REASON), late))
+
+    def _found(self, judged: DataFrame) -> dict[str, dict[str, Any]]:
+        """Of each input: how many rows are taken in, how many are not and why, and their last times."""
+        good, last = F.col(REASON).isNull(), self.times[-1]
+        rows = judged.groupBy(INPUT).agg(
+            F.count_if(good).alias("rows"),
+            F.count_if(~good).alias("wrong"),
+            F.min(REASON).alias("why"),
+            F.max(F.when(good, F.col(last))).alias("last"),
+        )
+        found = {name: {"rows": 0, "wrong": 0, "why": None, "last": None} for name in self.names}
+        for row in rows.collect():
+            found[self.names[row[INPUT]]] = row.asDict()
+        return found
+
+    def _frontiers(self, before: Frontiers, found: Mapping[str, Mapping[str, Any]]) -> Frontiers:
+        """Where the inputs stand after a batch.
+
+        One with times of its own is past the last of them, less its lateness; the others follow the slowest of these,
+        or where there is none go on by one.  With several coordinates it is the last one that goes on.
+        """
+        after: dict[str, int] = {}
+        for name, shape in self.shapes.items():
+            if shape.is_timed:
+                last = found[name]["last"]
+                here = before[name][0][-1]
+                after[name] = here if last is None else max(here, last + 1 - shape.lateness)
+        pace = min(after.values()) if after else None
+        for name, shape in self.shapes.items():
+            if not shape.is_timed:
+                here = before[name][0][-1]
+                after[name] = here + 1 if pace is None else max(here, pace)
+        return {name: [(*before[name][0][:-1], after[name])] for name in self.names}
+
+    def _frames(
+        self, judged: DataFrame, found: Mapping[str, Mapping[str, Any]], note: Mapping[str, Any]
+    ) -> dict[str, DataFrame]:
+        frames = {}
+        times = self.times if self.coordinates > 1 else ["_time"]
+        for i, (name, shape) in enumerate(self.shapes.items()):
+            frame = None
+            if found[name]["rows"]:
+                columns = [F.col(ROW.format(i)).getField(column).alias(column) for column in shape.schema.names]
+                if shape.by_arrival:
+                    at = shape.schema.index(SEQUENCE.format(0))
+                    columns[at] = F.lit(note["step"]).cast("bigint").alias(SEQUENCE.format(0))
+                stamps = [F.col(old).alias(new) for old, new in zip(self.times, times)]
+                frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
+            if name in note["outdone"]:
+                gone = self.spark.createDataFrame(self._read_outdone(note["outdone"][name]))
+                stamps = [F.lit(None).cast("bigint").alias(column) for column in times]
+                gone = gone.select(*shape.schema.names, *stamps, (-F.col(DIFF)).alias(DIFF))
+                frame = gone if frame is None else frame.unionByName(gone)
+            if frame is not None:
+                frames[name] = frame
+        return frames
+
+    def _bury(self, judged: DataFrame, found: Mapping[str, Mapping[str, Any]], batch_id: int) -> None:
+        """Write the dead letters of a batch, once."""
+        wrong = {name: seen for name, seen in found.items() if seen["wrong"]}
+        if self.dead_letters is None:
+            name, seen = next(iter(wrong.items()))
+            raise DeadLetters(
+                f'batch {batch_id} has {seen["wrong"]:,} row{"" if seen["wrong"] == 1 else "s"} of "{plain(name)}" '
+                f"that cannot be taken in, for example: {seen['why']}.",
+                hint='flow.stream(..., dead_letters="dir") keeps such rows with their reasons, and goes on.',
+            )
+        place = self.dead_letters / f"batch={batch_id}"
+        if place.exists():
+            return
+        names = F.array(*(F.lit(name) for name in self.names))
+        letters = judged.filter(F.col(REASON).isNotNull()).select(
+            F.element_at(names, F.col(INPUT) + 1).alias("input"),
+            F.col(REASON).alias("reason"),
+            F.array(*self.times).alias("time") if self.coordinates > 1 else F.col(self.times[0]).alias("time"),
+            F.coalesce(F.col(GIVEN), *(F.to_json(ROW.format(i)) for i in range(len(self.names)))).alias("row"),
+        )
+        beside = self.dead_letters / f"_writing-{batch_id}"
+        letters.coalesce(1).write.mode("overwrite").json(str(beside))
+        marks.settle(beside, place)
+
+    # ---- publishing -----------------------------------------------------------------------------------
+
+    def _publish(self, step: int, query_id: str, batch_id: int) -> None:
+        """Hand a committed step to the sinks.  Done again, it changes nothing."""
+        published = marks.read(self.place / "published.json")
+        if published is not None and published["step"] >= step:
+            return
+        for name, sink in self.sinks.items():
+            progress = Progress(name, step, self.live.frontier(name), query_id, batch_id)
+            sink.publish(self._as_frame(self.live.changes(name)), progress, self._home(name))
+            marks.write(self.place / "progress" / f"{self._home(name).name}.json", progress.as_json())
+        kept = {}
+        for name, shape in self.shapes.items():
+            if shape.key and (file := self._keep_outdone(outdone(name), step)):
+                kept[name] = file
+        marks.write(self.place / "published.json", {"step": step, "outdone": kept})
+        self.live.published(step)
+
+    def _as_frame(self, changes: Any) -> DataFrame:
+        return changes if isinstance(changes, DataFrame) else self.spark.createDataFrame(changes.to_arrow())
+
+    def _keep_outdone(self, output: str, step: int) -> str | None:
+        changes = self.live.changes(output)
+        table = changes.toArrow() if isinstance(changes, DataFrame) else changes.to_arrow()
+        if not len(table):
+            return None
+        file = f"{self._home(output).name}-{step}.arrow"
+        written = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(written, table.schema) as writer:
+            writer.write_table(table)
+        marks.put(self.place / "outdone" / file, written.getvalue().to_pybytes())
+        return file
+
+    def _read_outdone(self, file: str) -> pyarrow.Table:
+        """The edits to take away: each as often as it has become outdone since."""
+        with pyarrow.ipc.open_stream((self.place / "outdone" / file).read_bytes()) as reader:
+            table = reader.read_all()
+        columns = [name for name in table.column_names if name not in ("_time", DIFF)]
+        return table.group_by(columns).aggregate([(DIFF, "sum")]).rename_columns([*columns, DIFF])
+
+
+def _struct(schema: Schema) -> str:
+    return "struct<" + ", ".join(f"`{f.name}`: {SPARK.get(f.type.name, str(f.type))}" for f in schema) + ">"
+
+
+def _ddl(schema: Schema) -> str:
+    return ", ".join(f"`{f.name}` {SPARK.get(f.type.name, str(f.type))}" for f in schema)
+
+
+class Query:
+    """A running stream: Spark's StreamingQuery, whose methods it has, and how far the outputs are."""
+
+    def __init__(self, query: Any, feed: Feed):
+        self._query, self._feed = query, feed
+
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:
+        """Wait until the query ends, or so many seconds; what ended it is raised as it was."""
+        try:
+            ended = self._query.awaitTermination(timeout)
+        except BaseException as error:
+            self._feed.live.close()
+            raise self._as_raised(error) from None
+        if timeout is None or ended:
+            self._feed.live.close()
+        return ended  # type: ignore[no-any-return]
+
+    def processAllAvailable(self) -> None:
+        """Wait until everything that is there has been taken in and published."""
+        try:
+            self._query.processAllAvailable()
+        except BaseException as error:
+            raise self._as_raised(error) from None
+
+    def exception(self) -> BaseException | None:
+        """What ended the query, if something did."""
+        error = self._query.exception()
+        return None if error is None else self._as_raised(error)
+
+    def _as_raised(self, error: BaseException) -> BaseException:
+        return self._feed.raised if isinstance(self._feed.raised, EbbflowError) else error
+
+    def stop(self) -> None:
+        """End the query after the micro-batch that is under way."""
+        self._query.stop()
+        self._feed.live.close()
+
+    def frontier(self, name: str) -> list[Time]:
+        """The times that may still appear in an output."""
+        return self._feed.live.frontier(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+    def __repr__(self) -> str:
+        return f"Query({listed(self._feed.names)} -> {listed(list(self._feed.sinks))}, {self._query.status['message']})"

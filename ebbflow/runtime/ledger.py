@@ -1,0 +1,311 @@
+"""The ledger: which steps count, and which files each of them is made of.
+
+A step counts when its record is there, and a record comes to be by one `link` that never replaces anything: of two
+sessions that go on from the same step one is told that it lost.  Records are numbered, each holds the hash of the one
+before, and names every file that the state after it needs.
+
+    ledger = Ledger.open(store)                         # None where there is none yet
+    ledger = Ledger.create(store, manifest, state, files)        # step 0
+    ledger.manifest, ledger.step, ledger.state          # what was said when it was made; the last step, and its words
+    ledger.commit(state, files)                         # files: {"segments": {name: length, ...}, ...}
+
+Rule: a record never changes, nothing falls back to an earlier one by itself, and a file goes only when no record that
+is kept speaks of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession
+from ebbflow.trace.store import Store, disk_refusals
+
+FORMAT = 1  # of the files and of what the words in them mean
+KEPT = 3  # records, and what they speak of
+MANIFEST, LEDGER = "manifest", "ledger"
+
+Files = dict[str, dict[str, int]]  # by directory, the length of each file
+
+
+class Record(NamedTuple):
+    step: int
+    state: dict[str, Any]
+    files: Files
+    digest: str  # of its bytes
+
+
+class Ledger:
+    def __init__(self, store: Store, manifest: dict[str, Any], head: Record):
+        self.store, self.manifest, self.head = store, manifest, head
+        self.is_lost = False  # another session went on, or nobody knows what is on disk
+
+    @property
+    def step(self) -> int:
+        return self.head.step
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.head.state
+
+    # ---- beginning -----------------------------------------------------------------------------
+
+    @classmethod
+    def open(cls, store: Store) -> Ledger | None:
+        """The ledger in this directory; None where none was ever finished.  Any other content is refused."""
+        if not is_there(store):
+            return None
+        with disk_refusals(f"opening {store.root}"), store.held():
+            found, numbers = store.names(), steps_of(store)
+            if MANIFEST not in found:
+                if any(numbers):
+                    raise DamagedFile(f"the file {store.path(MANIFEST)} is missing, and the ledger is there.")
+                strange = [name for name in found if name not in DIRECTORIES]
+                if strange:
+                    raise NotACheckpoint(f"{store.root} is not empty and not a checkpoint: it holds {strange[0]!r}.")
+                return None
+            manifest = manifest_of(store)
+            if not numbers:
+                raise DamagedFile(f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record.")
+            head = record_of(store, manifest, numbers[-1])
+            if head.step - 1 in numbers:
+                before = digest_of(store.get(LEDGER, name_of_step(head.step - 1)))
+                if before != head_before(store, head.step):
+                    path = store.path(LEDGER, name_of_step(head.step - 1))
+                    raise DamagedFile(f"the file {path} is not the record that the one after it follows.")
+        return cls(store, manifest, head)
+
+    @classmethod
+    def create(cls, store: Store, manifest: dict[str, Any], state: dict[str, Any], files: Files) -> Ledger:
+        """A new one, at step 0; the manifest comes last, and with it everything is there."""
+        manifest = {"format": FORMAT, "id": uuid.uuid4().hex, **manifest}
+        data = written(0, manifest["id"], "", state, files)
+        with store.held():
+            for name in store.names(LEDGER):  # of one that was never finished
+                store.discard(store.path(LEDGER, name))
+            try:
+                store.put(LEDGER, [data], name_of_step(0))
+                store.put("", [sealed(manifest)], MANIFEST)
+            except FileExistsError:
+                raise SecondSession(f"another session began {store.root} at the same moment.") from None
+            return cls(store, manifest, record_of(store, manifest, 0))
+
+    # ---- going on ------------------------------------------------------------------------------
+
+    def commit(self, state: dict[str, Any], files: Files, **notes: Any) -> None:
+        """Make a step count.  Whatever is raised, it does not; and if that is not sure, nothing goes on from here."""
+        store, number = self.store, self.step + 1
+        self.refuse_if_lost()
+        data = written(number, self.manifest["id"], self.head.digest, state, files, **notes)
+        with store.held():
+            newest = steps_of(store)[-1:]
+            if newest != [self.step]:
+                self.lose(newest[0] if newest else None)
+            name = name_of_step(number)
+            try:
+                store.put(LEDGER, [data], name)
+            except FileExistsError:
+                self.lose(number)
+            except BaseException:
+                self.take_back(name)
+                raise
+            self.head = Record(number, state, files, digest_of(data))
+            if store.get(LEDGER, name) != data:
+                self.is_lost = True
+                raise DamagedFile(f"the file {store.path(LEDGER, name)} does not read as it was written.")
+            with contextlib.suppress(OSError, EbbflowError):  # what stays now goes another time
+                self.sweep()
+
+    def lose(self, newest: int | None) -> None:
+        self.is_lost, root = True, self.store.root
+        if newest is None:
+            raise DamagedFile(f"the ledger of {root} is gone: {self.store.path(LEDGER)} has no record.")
+        raise SecondSession(
+            f"another session has gone on with {root}: it is at step {newest}, and this one at {self.step}."
+        )
+
+    def refuse_if_lost(self) -> None:
+        if self.is_lost:
+            raise SecondSession(
+                f"this session does not go on with {self.store.root}: another one did, or the disk failed."
+            )
+
+    def take_back(self, name: str) -> None:
+        """A record whose sync failed must not count."""
+        path = self.store.path(LEDGER, name)
+        with contextlib.suppress(OSError):
+            self.store.files.remove(path)
+        try:
+            self.is_lost = name in self.store.names(LEDGER)
+        except OSError:
+            self.is_lost = True
+
+    def sweep(self) -> None:
+        """Remove old records, and files that none of the others speaks of."""
+        store = self.store
+        numbers = steps_of(store)
+        kept = [record_of(store, self.manifest, number) for number in numbers[-KEPT:-1]] + [self.head]
+        for number in numbers[:-KEPT]:
+            store.discard(store.path(LEDGER, name_of_step(number)))
+        for directory in {directory for record in kept for directory in record.files}:
+            store.sweep(directory, {name for record in kept for name in record.files.get(directory, ())})
+
+    def get(self, directory: str, name: str) -> bytes:
+        """A file of the last step, checked."""
+        return self.store.get_checked(directory, name, self.head.files[directory][name])
+
+
+DIRECTORIES = (LEDGER, "segments", "texts", "staged", "outputs", "letters")
+
+
+# ---- what a ledger says, in bytes ------------------------------------------------------------------
+
+
+def is_there(store: Store) -> bool:
+    try:
+        store.files.list(store.root)
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        raise NotACheckpoint(f"{store.root} is not a directory.") from None
+    except OSError as error:
+        raise NotACheckpoint(f"{store.root} cannot be read: {error.strerror}.") from None
+    return True
+
+
+def name_of_step(number: int) -> str:
+    return f"{number:012}"
+
+
+def steps_of(store: Store) -> list[int]:
+    return sorted(int(name) for name in store.names(LEDGER) if name.isdecimal() and len(name) == 12)
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    """JSON below a line with its hash."""
+    text = json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
+    return digest_of(text).encode() + b"\n" + text + b"\n"
+
+
+def unsealed(store: Store, *parts: str) -> dict[str, Any]:
+    data, path = store.get(*parts), store.path(*parts)
+    try:
+        digest, text, rest = data.split(b"\n", 2)
+        if rest or digest_of(text).encode() != digest:
+            raise ValueError
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise DamagedFile(f"the file {path} is not as it was written: its checksum differs.") from None
+    if not isinstance(content, dict):
+        raise DamagedFile(f"the file {path} is not one of a checkpoint.")
+    return content
+
+
+def written(step: int, of: str, before: str, state: dict[str, Any], files: Files, **notes: Any) -> bytes:
+    return sealed(
+        {"step": step, "of": of, "before": before, "attempt": uuid.uuid4().hex, "files": files, "state": state, **notes}
+    )
+
+
+def manifest_of(store: Store) -> dict[str, Any]:
+    manifest = unsealed(store, MANIFEST)
+    if manifest.get("format") != FORMAT:
+        raise CheckpointDiffers(
+            f"{store.root} was written in format {manifest.get('format')!r}; this version reads format {FORMAT}.",
+            hint=f"Open it with ebbflow {manifest.get('ebbflow', 'that wrote it')}, or give another directory.",
+        )
+    return manifest
+
+
+def record_of(store: Store, manifest: dict[str, Any], number: int) -> Record:
+    content = unsealed(store, LEDGER, name_of_step(number))
+    path = store.path(LEDGER, name_of_step(number))
+    if content.get("step") != number or content.get("of") != manifest["id"]:
+        raise DamagedFile(f"the file {path} is a record of another step, or of another checkpoint.")
+    return Record(number, content["state"], content["files"], digest_of(store.get(LEDGER, name_of_step(number))))
+
+
+def head_before(store: Store, number: int) -> str:
+    return str(unsealed(store, LEDGER, name_of_step(number)).get("before"))
+
+
+# ---- looking, and going back on purpose ---------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """What `check` says of a step: what is wrong with it, if anything."""
+
+    step: int
+    wrong: str | None
+    state: dict[str, Any]
+    files: int
+    bytes: int
+
+
+def opened(store: Store) -> tuple[dict[str, Any], list[int]]:
+    if not is_there(store) or (MANIFEST not in store.names() and not steps_of(store)):
+        raise NotACheckpoint(f"{store.root} holds no checkpoint.")
+    manifest, numbers = manifest_of(store), steps_of(store)
+    if not numbers:
+        raise DamagedFile(f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record.")
+    return manifest, numbers
+
+
+def check(store: Store) -> Iterator[Found]:
+    """Every step that is kept, the last one first, with all its files read and compared."""
+    manifest, numbers = opened(store)
+    known: dict[tuple[str, str], str | None] = {}
+    after: str | None = None
+    for number in reversed(numbers):
+        wrong, state, files = None, {}, {}
+        try:
+            record = record_of(store, manifest, number)
+            state, files = record.state, record.files
+            if after is not None and record.digest != after:
+                path = store.path(LEDGER, name_of_step(number))
+                wrong = f"the file {path} is not the record that the one after it follows."
+            after = head_before(store, number)
+            for directory, entries in files.items():
+                for name, length in entries.items():
+                    if (directory, name) not in known:
+                        known[directory, name] = _wrong_with(store, directory, name, length)
+                    wrong = wrong or known[directory, name]
+        except DamagedFile as error:
+            wrong, after = error.what, None
+        lengths = [length for entries in files.values() for length in entries.values()]
+        yield Found(number, wrong, state, len(lengths), sum(lengths))
+
+
+def _wrong_with(store: Store, directory: str, name: str, length: int) -> str | None:
+    try:
+        store.get_checked(directory, name, length)
+    except DamagedFile as error:
+        return error.what
+    return None
+
+
+def rewind(store: Store, step: int) -> int:
+    """Go on from an earlier step: a new record says what it said.  The number of the new one."""
+    manifest, numbers = opened(store)
+    if step not in numbers:
+        raise DamagedFile(
+            f"step {step} of {store.root} is not kept; these are: {', '.join(map(str, numbers))}.",
+            hint="`ebbflow check DIR` lists them.",
+        )
+    for found in check(store):
+        if found.step == step and found.wrong:
+            raise DamagedFile(f"step {step} of {store.root} is damaged as well: {found.wrong}")
+    record = record_of(store, manifest, step)
+    last = digest_of(store.get(LEDGER, name_of_step(numbers[-1])))
+    ledger = Ledger(store, manifest, Record(numbers[-1], {}, {}, last))
+    with disk_refusals(f"rewinding {store.root}"):
+        ledger.commit(record.state, record.files, rewound=step)
+    return ledger.step
