@@ -47,12 +47,18 @@ def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
     ((2, 2), [{'id': 1, 'name': 'ebb'}, {'id': 2, 'name': None}])
     """
     columns = _columns(values, schema)
-    found = [encode_column(column, field, pool) for column, field in zip(columns, schema, strict=True)]
-    lengths = {len(lane) for lane in found}
-    if len(lengths) > 1:
-        told = ", ".join(f'"{name}" has {len(lane)}' for name, lane in zip(schema.names, found, strict=True))
+    found = [_parts(column, field, pool) for column, field in zip(columns, schema, strict=True)]
+    lengths = [sum(map(len, parts)) for parts in found]
+    if len(set(lengths)) > 1:
+        told = ", ".join(f'"{name}" has {length}' for name, length in zip(schema.names, lengths, strict=True))
         raise TypeMismatch(f"the columns have different numbers of rows: {told}.", hint=FORMS)
-    return np.stack(found) if found else np.empty((0, 0), np.int64)
+    lanes = np.empty((len(found), lengths[0] if found else 0), np.int64)
+    for lane, parts in zip(lanes, found, strict=True):
+        at = 0
+        for part in parts:
+            lane[at : at + len(part)] = part
+            at += len(part)
+    return lanes
 
 
 def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
@@ -161,15 +167,27 @@ def _counted(n: int) -> str:
 
 def encode_column(column: Any, field: Field, pool: Pool) -> Lane:
     """One column in any form as a lane."""
-    if type(column) is list:
-        return _from_values(column, field, pool)
-    if not isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray | list | tuple):
-        column = _known_form(column, field)
+    parts = _parts(column, field, pool)
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _parts(column: Any, field: Field, pool: Pool) -> list[Lane]:
+    """One column in any form as pieces of a lane, which may be the column's own memory."""
     if isinstance(column, pa.ChunkedArray):
         lanes: list[Lane] = []
         for chunk in column.chunks:
             lanes.append(_from_arrow(chunk, field, pool, sum(map(len, lanes))))
-        return np.concatenate(lanes) if lanes else np.empty(0, np.int64)
+        return lanes
+    return [_lane(column, field, pool)]
+
+
+def _lane(column: Any, field: Field, pool: Pool) -> Lane:
+    if type(column) is list:
+        return _from_values(column, field, pool)
+    if not isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray | list | tuple):
+        column = _known_form(column, field)
+    if isinstance(column, pa.ChunkedArray):  # of a form that was not known before
+        return encode_column(column, field, pool)
     if isinstance(column, pa.Array):
         return _from_arrow(column, field, pool, 0)
     if isinstance(column, np.ndarray) and column.dtype != object:
@@ -318,14 +336,14 @@ def _integer_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
 def _checked_integers(given: np.ndarray, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     least, most = _least(field.type), BOUNDS[field.type.name] - 1
     info = np.iinfo(given.dtype)
-    if len(given) and (info.min < least or info.max > most):
+    if len(given) and (info.min < least or info.max > most) and not (given.min() >= least and given.max() <= most):
         wrong = (given > most) if info.max > most else np.zeros(len(given), bool)
         if info.min < least:
             wrong |= given < least
         if nulls is not None:
             wrong &= ~nulls
         _refuse_first(field, wrong, lambda row: int(given[row]), start, "which does not fit")
-    return given.astype(np.int64)
+    return given.astype(np.int64, copy=nulls is not None)
 
 
 def _float_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:

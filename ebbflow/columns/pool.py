@@ -26,6 +26,7 @@ HEADER = 8
 ID, PLACE, LENGTH = 0, 1, 2
 SLOT = 3
 ENTRY = 2  # words in front of a text where it lies: its id and its length
+RECENT = 64  # short texts that are known without a look at the table, a power of two
 FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
 # The same in every process, so that two workers give one text one id.
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
@@ -250,6 +251,19 @@ def refill(H, old, new):
     return 0
 
 
+@inline
+def word_at(bytes_, at):
+    """needs: eight bytes from `at` on.  leaves: them as a word, the first one highest."""
+    w = np.int64(bytes_[at])
+    w = (w << 8) | np.int64(bytes_[at + 1])
+    w = (w << 8) | np.int64(bytes_[at + 2])
+    w = (w << 8) | np.int64(bytes_[at + 3])
+    w = (w << 8) | np.int64(bytes_[at + 4])
+    w = (w << 8) | np.int64(bytes_[at + 5])
+    w = (w << 8) | np.int64(bytes_[at + 6])
+    return (w << 8) | np.int64(bytes_[at + 7])
+
+
 @kernel
 def intern(H, pool, bytes_, offsets, valid, ids, row):
     """Give each text from `row` on its id, adding those that are new.
@@ -259,6 +273,7 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
             table (more than half full) or the arena (too little left) must grow first.
     """
     table = H[pool + SLOTS]
+    met = np.zeros((RECENT, 3), np.int64)  # a word, its length, its id
     for r in range(row, len(ids)):
         if valid[r] == 0:
             continue
@@ -268,16 +283,21 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
         p = H[pool + FILL] + ENTRY
         if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
             return r
+        at8 = at
         for i in range(length >> 3):
-            w = np.int64(0)
-            for j in range(8):
-                w = (w << 8) | np.int64(bytes_[at + i * 8 + j])
-            H[p + i] = w
+            H[p + i] = word_at(bytes_, at8)
+            at8 += 8
         if length & 7:
             w = np.int64(0)
             for j in range(length & 7):
-                w = (w << 8) | np.int64(bytes_[at + (length & -8) + j])
+                w = (w << 8) | np.int64(bytes_[at8 + j])
             H[p + n - 1] = w << (8 * (8 - (length & 7)))
+        recent = np.int64(0)
+        if n == 1:  # a short text is likely to have been met a moment ago
+            recent = (((H[p] ^ length) * -7046029254386353131) >> 58) & (RECENT - 1)
+            if met[recent, 0] == H[p] and met[recent, 1] == length:
+                ids[r] = met[recent, 2]
+                continue
         id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
         if H[pool + BITS] < 64:
             id_ = id_ & ((1 << H[pool + BITS]) - 1)
@@ -303,6 +323,10 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
                     break
             id_ = next_id(id_)
         ids[r] = id_
+        if n == 1:
+            met[recent, 0] = H[H[s + PLACE]]
+            met[recent, 1] = length
+            met[recent, 2] = id_
     return len(ids)
 
 
@@ -413,6 +437,17 @@ def copy_out(H, pool, ids, offsets, text):
         length = offsets[r + 1] - at
         if length:
             p = H[slot_of(H, table, ids[r]) + PLACE]
-            for i in range(length):
+            for i in range(length >> 3):
+                w = H[p + i]
+                to = at + 8 * i
+                text[to] = (w >> 56) & 0xFF
+                text[to + 1] = (w >> 48) & 0xFF
+                text[to + 2] = (w >> 40) & 0xFF
+                text[to + 3] = (w >> 32) & 0xFF
+                text[to + 4] = (w >> 24) & 0xFF
+                text[to + 5] = (w >> 16) & 0xFF
+                text[to + 6] = (w >> 8) & 0xFF
+                text[to + 7] = w & 0xFF
+            for i in range(length & -8, length):
                 text[at + i] = (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 NULL = -(2**63)
 RESERVED = ("_time", "_diff", "_count")
@@ -61,11 +62,11 @@ class Field:
 class Schema:
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(field.name for field in self.fields)
 
-    @property
+    @cached_property
     def types(self) -> tuple[Type, ...]:
         return tuple(field.type for field in self.fields)
 

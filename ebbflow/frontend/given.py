@@ -297,6 +297,8 @@ class Given:
             return {name: rows[name] for name in rows.dtype.names}, len(rows)
         if isinstance(rows, np.ndarray) and rows.ndim == 2:
             return self._by_position(verb, list(rows.T)), len(rows)
+        if type(rows).__module__ == "pyarrow.lib" and type(rows).__name__ == "Table":
+            return self._from_arrow(verb, rows)
         if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "iloc"):
             import pyarrow
 

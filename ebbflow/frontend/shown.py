@@ -24,6 +24,7 @@ Array = NDArray[np.int64]
 Antichain = tuple[Time, ...]
 
 END = 2**63 - 1  # the last number a coordinate can be
+FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
 LOG = 1 << 16  # changes kept as they came before they are summed up
 
 
@@ -54,11 +55,20 @@ class Shown:
 
     def _sum_up(self) -> None:
         """Move what is older than `since` up to it, and sum."""
-        whole = joined(self._log)
-        times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))
-        lanes, diffs = consolidated(np.concatenate([whole.lanes, times.T]), whole.diffs)
-        self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
-        self._in_log = self._summed = len(diffs)
+        if len(self.since) == 1 and len(self.since[0]) == 1:
+            (begin,) = self.since[0]
+            past = [part for part in self._log if part.times.max(initial=begin) <= begin]
+            recent = [part for part in self._log if part.times.max(initial=begin) > begin]
+            lanes, diffs = (
+                added_up(past) if past else (np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64))
+            )
+            self._log = [Changes(lanes, np.full((len(diffs), 1), begin), diffs), *recent]
+        else:
+            whole = joined(self._log)
+            times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))
+            lanes, diffs = consolidated(np.concatenate([whole.lanes, times.T]), whole.diffs)
+            self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
+        self._in_log = self._summed = sum(len(part.diffs) for part in self._log)
 
     def is_kept(self, time: Time) -> bool:
         return any(before(element, time) for element in self.since)
@@ -69,8 +79,12 @@ class Shown:
             self._sum_up()
         if self._in_log == 0:
             return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
-        (whole,) = self._log
-        if (whole.times == whole.times[:1]).all() and before(tuple(whole.times[0].tolist()), time):
+        whole = joined([part for part in self._log if len(part.diffs)])
+        if (
+            len(self._log) == 1
+            and (whole.times == whole.times[:1]).all()
+            and before(tuple(whole.times[0].tolist()), time)
+        ):
             return whole.lanes, whole.diffs  # all at one time: each row stands there once
         seen = np.flatnonzero(lattice.precedes(whole.times, np.array(time, np.int64)))
         return consolidated(in_order(whole.lanes, seen), whole.diffs[seen])
@@ -84,6 +98,25 @@ def joined(parts: Sequence[Changes]) -> Changes:
         np.concatenate([part.times for part in parts]),
         np.concatenate([part.diffs for part in parts]),
     )
+
+
+def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
+    """Each row of these changes once, whatever its time, with the sum of its diffs; most of them are few rows again
+    and again.
+    """
+    from ebbflow.columns.sort import add_up  # loads the kernels: only when there is something to sum
+
+    lanes = len(parts[0].lanes)
+    found, slots = np.empty((lanes + 1, FEW_ROWS), np.int64), np.zeros(1 + 2 * FEW_ROWS, np.int64)
+    for part in parts:
+        rows, diffs = np.ascontiguousarray(part.lanes), np.ascontiguousarray(part.diffs)
+        at = 0
+        while (at := add_up(rows, diffs, found, slots, at)) < len(diffs):
+            full, room = found, 4 * found.shape[1]
+            found, slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
+            add_up(np.ascontiguousarray(full[:-1]), full[-1], found, slots, 0)
+    kept = np.flatnonzero(found[-1, : slots[0]])
+    return in_order(found[:-1], kept), found[-1, kept]
 
 
 def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:

@@ -232,7 +232,7 @@ class Table:
     # ---- the rows, in order ----------------------------------------------------------------
 
     def _put_in_order(self) -> None:
-        if self._sorted:
+        if self._sorted or self._stands_in_order():
             return
         keys = sort_keys(self._lanes, self.record, self._pool)
         if self._times is not None:
@@ -242,6 +242,16 @@ class Table:
         if self._times is not None:
             self._times = self._times[order]
         self._sorted = True
+
+    def _stands_in_order(self) -> bool:
+        """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
+        if len(self) <= FEW or any(type_.is_text for type_ in self.record.types) or len(self.coordinates) > 1:
+            return False
+        from ebbflow.columns.sort import are_sorted  # loads the kernels: only for many rows
+
+        times = np.empty(0, np.int64) if self._times is None else np.ascontiguousarray(self._times[:, 0])
+        self._sorted = bool(are_sorted(np.ascontiguousarray(self._lanes), times))
+        return self._sorted
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; `_time` is a number, or a tuple where time has several coordinates."""

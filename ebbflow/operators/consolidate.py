@@ -20,6 +20,7 @@ from ebbflow.trace.heap import (
     PTR,
     alloc,
     copy_words,
+    drop_vector,
     fail,
     hash_lanes,
     release,
@@ -30,6 +31,8 @@ from ebbflow.trace.heap import (
 
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
+TIMED = INDEX  # of one without an index: how many of its words are rows that have times for ranks
+HUGE = 1 << 23  # words of rows that are not kept for the next ones
 
 
 @kernel
@@ -149,6 +152,25 @@ def forget_rows(H, W, nd):
                     i = (i + 1) & (size - 1)
                 H[slots + i] = 0
     H[v + LEN] = 0
+    if H[nd + RAW]:
+        H[nd + TIMED] = 0
+        if H[v + CAP] >= HUGE:
+            drop_vector(H, W, v)
+
+
+@kernel
+def set_times(H, nd, words):
+    """Swap the ranks of the slice's rows for their times, the first of which has the rank 1.
+
+    leaves: of an output whose rows arrive consolidated, these are settled: rows of the next slice may follow.
+    """
+    w = H[nd + LANES] + 2
+    p = H[nd + ROWS + PTR]
+    n = H[nd + ROWS + LEN]
+    for at in range((H[nd + TIMED] if H[nd + RAW] else 0) + w - 2, n, w):
+        H[p + at] = words[H[p + at] - 1]
+    if H[nd + RAW]:
+        H[nd + TIMED] = n
 
 
 @kernel

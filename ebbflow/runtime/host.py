@@ -111,7 +111,7 @@ class Host:
         """One time at one input of one worker, which is what a single change is."""
         (worker,) = self.workers
         ((name, (lanes, _, diffs)),) = rows.items()
-        worker.slice_times = times
+        worker.slice_times = np.ascontiguousarray(times)
         reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
         self.collect([reason], results)
 
@@ -124,15 +124,15 @@ class Host:
         for start in range(0, len(times), self.slice_times):
             here = times[start : start + self.slice_times]
             for worker in self.workers:
-                worker.slice_times = here
+                worker.slice_times = np.ascontiguousarray(here)
+                worker.goes_on = start + self.slice_times < len(times)
                 worker.begin_slice()
             for name, (lanes, at, diffs) in ordered.items():
                 if many:
                     a, b = np.searchsorted(at[:, 0], here[0]), np.searchsorted(at[:, 0], here[-1], "right")
                     lanes, at, diffs = lanes[:, a:b], at[a:b], diffs[a:b]
                 if len(diffs):
-                    ranks = np.searchsorted(here, at[:, 0]) + 1 if len(here) > 1 else np.ones(len(diffs), np.int64)
-                    self.share_out(name, lanes, [ranks] * len(self.workers), diffs)
+                    self.share_out(name, lanes, [ranks_of(at[:, 0], here)] * len(self.workers), diffs)
             self.walk(results)
 
     def general_slice(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
@@ -169,7 +169,8 @@ class Host:
             for worker in self.workers:
                 rows = worker.take(name)
                 if rows is not None:
-                    results.setdefault(name, []).append((rows[:-2], worker.time_of(rows[-2]), rows[-1]))
+                    times = worker.time_of(rows[-2]) if self.plan.general else rows[-2][:, None]
+                    results.setdefault(name, []).append((rows[:-2], times, rows[-1]))
 
     def walk_together(self) -> list[int]:
         """Walk until all are finished or one has failed, meeting where the plan says so."""
@@ -303,12 +304,26 @@ def distinct(times: list[np.ndarray]) -> np.ndarray:
     first = times[0][0]
     if all(bool((part == first).all()) for part in times):
         return times[0][:1]
-    return np.unique(times[0] if len(times) == 1 else np.concatenate(times))
+    whole = times[0] if len(times) == 1 else np.concatenate(times)
+    if is_in_order(whole):
+        return whole[np.flatnonzero(np.concatenate([[True], whole[1:] != whole[:-1]]))]
+    return np.unique(whole)
+
+
+def ranks_of(at: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Which of the times, which are in order and distinct, each of these is: the first is 1."""
+    if times[-1] - times[0] == len(times) - 1:  # none is left out
+        return at - (times[0] - 1)
+    return np.searchsorted(times, at) + 1
+
+
+def is_in_order(times: np.ndarray) -> bool:
+    return bool((times[1:] >= times[:-1]).all())
 
 
 def in_order(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> Rows:
     """The same rows in the order of their times."""
-    if (np.diff(times[:, 0]) >= 0).all():
+    if is_in_order(times[:, 0]):
         return lanes, times, diffs
     order = np.argsort(times[:, 0], kind="stable")
     return lanes[:, order], times[order], diffs[order]

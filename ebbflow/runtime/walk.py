@@ -15,7 +15,7 @@ from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
-from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
+from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, pour_columns, release_held
 from ebbflow.operators.node import (
@@ -496,11 +496,19 @@ def waiting_rows(nd):
 
 
 @kernel
-def give_rows(W, nd, out):
-    """Copy an output's rows to [lanes + 2, rows], and forget them."""
+def give_rows(W, nd, out, words):
+    """Copy an output's rows to [lanes + 2, rows], with the slice's times, if there are any, for ranks; forget them."""
     H = all_memory()
+    if words.shape[0]:
+        set_times(H, nd, words)
     take_rows(H, nd, out)
     forget_rows(H, W, nd)
+
+
+@kernel
+def settle_times(nd, words):
+    """The rows of an output get the times of the slice for their ranks."""
+    set_times(all_memory(), nd, words)
 
 
 @kernel

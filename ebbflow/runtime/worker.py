@@ -30,6 +30,7 @@ from ebbflow.trace.clock import intern_time, mark_complete, respread
 from ebbflow.trace.table import resize
 
 TRIM_EVERY = 64
+NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = 64
 LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT}
@@ -69,6 +70,7 @@ class Worker:
         self.step = self.trimmed = 0
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
+        self.goes_on = False  # whether more slices of the advance follow
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
@@ -380,14 +382,19 @@ class Worker:
         return self.go_on(reason)
 
     def take(self, output: str) -> np.ndarray | None:
-        """The rows of an output in this slice: int64[lanes + 2, rows], rank and diff last; None when there are none."""
+        """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
+        there are none.  While more slices follow, rows that need not be consolidated are left to be taken at the end.
+        """
         a, lanes = self.outputs[output]
+        if self.goes_on and self.H[a + kinds.RAW]:
+            w.settle_times(a, self.slice_times)
+            return None
         count = w.waiting_rows(a)
         if count == 0:
             w.forget(self.W, a)
             return None
         out = np.empty((lanes + 2, count), np.int64)
-        w.give_rows(self.W, a, out)
+        w.give_rows(self.W, a, out, NO_TIMES if self.plan.general else self.slice_times)
         return out
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
@@ -399,6 +406,7 @@ class Worker:
 
     def undo(self) -> None:
         H, W = self.H, self.W
+        self.goes_on = False
         w.undo(H, W, self.nodes, len(self.at))
         if self.plan.general:
             for a in self.at:

@@ -54,3 +54,23 @@ def test_many_different_rows_all_stay():
     words = np.ones(50_000, np.int64)
     sort.sum_rows(rows, words, np.zeros(1 << 17, np.int64))
     assert words.all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 1), st.integers(-1, 1)), max_size=8), st.booleans())
+def test_rows_that_stand_in_order_are_known_as_such(rows, timed):
+    lanes = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2).T.copy()
+    times = np.array([row[0] for row in rows], np.int64) if timed else np.empty(0, np.int64)
+    keys = rows if timed else [row[1:] for row in rows]
+    assert sort.are_sorted(lanes, times) == (keys == sorted(keys))
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2)), max_size=30), st.integers(1, 16))
+def test_rows_are_added_up_until_the_room_is_full(rows, room):
+    lanes = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T.copy()
+    out, ids = np.empty((3, room), np.int64), np.zeros(1 + 32, np.int64)
+    reached = sort.add_up(lanes, np.array([row[2] for row in rows], np.int64), out, ids, 0)
+    wanted = {}
+    for row in rows[:reached]:
+        wanted[row[:2]] = wanted.get(row[:2], 0) + row[2]
+    assert {(int(a), int(b)): int(d) for a, b, d in out[:, : ids[0]].T} == wanted and len(wanted) == ids[0]
+    assert reached == len(rows) or (len(wanted) == room and rows[reached][:2] not in wanted)
