@@ -33,7 +33,8 @@ from ebbflow.errors import (
     UnknownOutput,
     WrongTime,
 )
-from ebbflow.frontend.given import Given, as_time, listed, told, whole
+from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
+from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times.frontier import Time, antichain, before
@@ -116,11 +117,12 @@ class Session:
                         f'run has no option "{plain(option)}".',
                         hint=near(option, known) or "It has workers=, history= and checkpoint=.",
                     )
-        if checkpoint is not None:
-            raise NotBuiltYet(
-                "checkpoints are not built yet: a session lives as long as its process.",
-                hint="Leave checkpoint= out, and feed a new session the input again.",
-            )
+            if checkpoint is not None:
+                from ebbflow.runtime.durable import DurableRuntime
+
+                runtime, options = DurableRuntime, {**options, "checkpoint": checkpoint}
+        elif checkpoint is not None:
+            options = {**options, "checkpoint": checkpoint}
         self._graph, self._history = flow.graph, history
         self._coordinates = tuple(flow.graph.coordinates)
         width = len(self._coordinates)
@@ -146,6 +148,13 @@ class Session:
                 self._show(node, ((0,) * width,), ((0,) * width,))
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
+        self._keeping: Keeping | None = None
+        if getattr(self._runtime, "is_durable", False):
+            try:
+                self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
+            except BaseException:
+                self._runtime.close()
+                raise
 
     def _show(self, node: n.Output, since: Antichain, frontier: Antichain) -> None:
         schema = self._graph.schemas[node.source]
@@ -159,7 +168,12 @@ class Session:
             self._release()
             return
         try:
-            self.close()
+            if self._keeping is None:
+                self.close()
+            elif not self._is_closed:  # it goes on another day: what was given is kept, and nothing is said of the rest
+                if not all(given.is_empty for given in self._inputs.values()):
+                    self._step({})
+                self._release()
         except BaseException:
             self._release()
             raise
@@ -376,36 +390,59 @@ class Session:
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
-        settling = []
+        dues: dict[str, Due] = {}
+        new: dict[str, Changes] = {}
         try:
             for name, given in self._inputs.items():
-                now, waiting, outcome = given.due(frontiers[name])
-                for block in now:
+                due = dues[name] = given.due(frontiers[name])
+                for block in due.now:
                     if len(block.diffs):
                         self._runtime.feed(name, *block)
-                settling.append((given, frontiers[name], waiting, outcome))
             self._runtime.advance(frontiers)
+            if self._keeping is not None:
+                new = self._commit(self._keeping, dues)
         except BaseException:
             self._runtime.discard()  # the session still has the rows
             raise
-        for given, frontier, waiting, outcome in settling:
-            given.settle(frontier, waiting, outcome)
+        for name, given in self._inputs.items():
+            given.settle(dues[name])
         for shown in self._outputs.values():
-            self._move_on(shown)
+            self._move_on(shown, new.get(shown.name))
+        if self._keeping is not None:
+            self._keeping.settled()
         if release:
             self._release()
         self._deliver()
 
-    def _move_on(self, shown: Shown) -> None:
-        """Take note of an output's frontier, and of what somebody waits for."""
-        was, shown.frontier = shown.frontier, self._runtime.frontier(shown.name)
-        if was != shown.frontier and self._history != "all":
-            shown.since = was
+    def _commit(self, keeping: Keeping, dues: dict[str, Due]) -> dict[str, Changes]:
+        """Make a step that succeeded last, or take it back: what it shows."""
+        try:
+            taken = {name: Changes(*self._runtime.take(name)) for name in self._outputs}
+            new = {name: changes for name, changes in taken.items() if len(changes.diffs)}
+            keeping.commit(dues, new, {name: self._moved(shown) for name, shown in self._outputs.items()})
+        except BaseException:
+            keeping.keeper.undo()
+            raise
+        return new
+
+    def _moved(self, shown: Shown) -> tuple[Antichain, Antichain]:
+        """From where an output's times can be told apart, and its frontier, after a step."""
+        was, frontier, since = shown.frontier, self._runtime.frontier(shown.name), shown.since
+        if was != frontier and self._history != "all":
+            since = was
             if self._history is not None:
-                back = [tuple(max(c - int(self._history), 0) for c in time) for time in shown.frontier or was]
-                shown.since = antichain([*was, *back])
-        if shown.subscribers or not shown.keeps_changes:
+                back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
+                since = antichain([*was, *back])
+        return since, frontier
+
+    def _move_on(self, shown: Shown, new: Changes | None) -> None:
+        """Take note of an output's frontier, and of what somebody waits for; what is new, if it was taken already."""
+        shown.since, shown.frontier = self._moved(shown)
+        if new is not None:
+            shown.add(new)
+        elif shown.subscribers or not shown.keeps_changes:
             new = self._pull(shown)
+        if shown.subscribers:
             if new is not None:
                 changes = self._as_table(shown, new)
                 for fn in shown.subscribers:

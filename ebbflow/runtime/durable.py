@@ -13,13 +13,13 @@ import importlib
 import json
 import random
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-import ebbflow
 from ebbflow.columns.pool import BITS, KEY0, KEY1, Pool
 from ebbflow.dataflow.fingerprint import fingerprints
 from ebbflow.dataflow.graph import Graph
@@ -316,7 +316,7 @@ def as_antichain(times: list[list[int]]) -> Antichain:
 def manifest_for(graph: Graph, workers: int, pool: Pool) -> dict[str, Any]:
     each = fingerprints(graph)
     return {
-        "ebbflow": ebbflow.__version__,
+        "ebbflow": version(),
         "engine": engine(),
         "workers": workers,
         "coordinates": list(graph.coordinates),
@@ -359,6 +359,13 @@ def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
         what = f"it has no {new}" if new else "its nodes stand in another order"
         what += f", and it has {gone}, which this one lacks" if gone else ""
         raise CheckpointDiffers(f"{root} was made by another program: {what}.")
+
+
+def version() -> str:
+    try:
+        return metadata.version("ebbflow")
+    except metadata.PackageNotFoundError:
+        return "that is not installed"
 
 
 def engine() -> str:
