@@ -34,6 +34,7 @@ from ebbflow.errors import NumberOverflow
 # result, and three operands: a register (>= 0), an input lane (~index), or, where a flag says so, the word itself.
 STEP = 5
 REGISTERS = 64
+BLOCK_ROWS = 256  # that a program runs on together, column by column
 A_IS_WORD, B_IS_WORD, C_IS_WORD = 1 << 8, 1 << 9, 1 << 10
 KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
 """What `interpret` returns."""
@@ -445,6 +446,175 @@ def interpret_rows(H, prog, rows, out, words):
         for j in range(columns):
             out[j, r] = words[1 + lanes + j] if kept == 1 else NULL
     return rows.shape[1]
+
+
+@inline
+def column_of(operand, columns, side):
+    """Where an operand's column is listed: among the registers', or the input lanes'."""
+    return side + 2 * operand if operand >= 0 else columns + 2 * ~operand
+
+
+@inline
+def is_small(a):
+    """Whether a word fits 32 bits, so that a product of two of them fits one."""
+    return a == (a << 32) >> 32
+
+
+@kernel
+def interpret_block(H, prog, columns, side, bank, chosen, n):
+    """Run a program on a block of rows, each step over a whole column.
+
+    needs:  a program of BLOCK_STEPS only; columns and side: lists of columns, `address, step` each, the first of the
+            input lanes; bank: REGISTERS columns of BLOCK_ROWS words; chosen: room; n <= BLOCK_ROWS.
+    leaves: in side the registers' columns, for all n rows; in chosen the numbers of those that are kept, and how many
+            are; -1 if some row overflowed, kept or not.
+    """
+    p = prog + 1
+    end = p + H[prog] * STEP
+    kept = n
+    while p < end:
+        code = H[p]
+        op = code & 0xFF
+        into = H[p + 1]
+        if op == COPY_LANE:
+            lane = columns + 2 * H[p + 2]
+            H[side + 2 * into] = H[lane]
+            H[side + 2 * into + 1] = H[lane + 1]
+            p += STEP
+            continue
+        a = p + 2
+        sa = 0
+        if code & A_IS_WORD == 0:
+            x = column_of(H[p + 2], columns, side)
+            a = H[x]
+            sa = H[x + 1]
+        if op == FILTER:
+            kept = 0
+            for i in range(n):
+                H[chosen + kept] = i
+                kept += 1 if H[a + i * sa] == 1 else 0
+            p += STEP
+            continue
+        b = p + 3
+        sb = 0
+        if code & B_IS_WORD == 0:
+            x = column_of(H[p + 3], columns, side)
+            b = H[x]
+            sb = H[x + 1]
+        to = bank + into * BLOCK_ROWS
+        wrong = False
+        if op == MUL:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if is_small(u) and is_small(w):
+                    H[to + i] = u * w
+                elif u == NULL or w == NULL:
+                    H[to + i] = NULL
+                else:
+                    v, high = product(u, w)
+                    wrong = wrong or high != (v >> 63) or v == NULL
+                    H[to + i] = v
+        elif op == ADD:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if u == NULL or w == NULL:
+                    H[to + i] = NULL
+                else:
+                    v = u + w
+                    wrong = wrong or (u ^ v) & (w ^ v) < 0 or v == NULL
+                    H[to + i] = v
+        elif op == SUB:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if u == NULL or w == NULL:
+                    H[to + i] = NULL
+                else:
+                    v = u - w
+                    wrong = wrong or (u ^ w) & (u ^ v) < 0 or v == NULL
+                    H[to + i] = v
+        elif op == COPY:
+            for i in range(n):
+                H[to + i] = H[a + i * sa]
+        elif op == LIMIT:
+            for i in range(n):
+                u = H[a + i * sa]
+                wrong = wrong or (u != NULL and (u > LARGEST_DECIMAL or u < -LARGEST_DECIMAL))
+                H[to + i] = u
+        elif op == FLOAT_ADD or op == FLOAT_SUB or op == FLOAT_MUL:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if u == NULL or w == NULL:
+                    H[to + i] = NULL
+                elif op == FLOAT_ADD:
+                    H[to + i] = from_float(to_float(u) + to_float(w))
+                elif op == FLOAT_SUB:
+                    H[to + i] = from_float(to_float(u) - to_float(w))
+                else:
+                    H[to + i] = from_float(to_float(u) * to_float(w))
+        elif op >= EQ and op <= GE:
+            # equal, less and greater, as the comparison takes them
+            equal = 1 if op == EQ or op == LE or op == GE else 0
+            less = 1 if op == NE or op == LT or op == LE else 0
+            more = 1 if op == NE or op == GT or op == GE else 0
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                v = less if u < w else more if u > w else equal
+                H[to + i] = NULL if u == NULL or w == NULL else v
+        elif op == AND or op == OR:
+            decided = 0 if op == AND else 1
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if u == decided or w == decided:
+                    H[to + i] = decided
+                else:
+                    H[to + i] = NULL if u == NULL or w == NULL else 1 - decided
+        elif op == SAME:
+            for i in range(n):
+                H[to + i] = 1 if H[a + i * sa] == H[b + i * sb] else 0
+        elif op == IS_NULL:
+            for i in range(n):
+                H[to + i] = 1 if H[a + i * sa] == NULL else 0
+        elif op == COALESCE:
+            for i in range(n):
+                u = H[a + i * sa]
+                H[to + i] = H[b + i * sb] if u == NULL else u
+        elif op == SELECT:
+            c = p + 4
+            sc = 0
+            if code & C_IS_WORD == 0:
+                x = column_of(H[p + 4], columns, side)
+                c = H[x]
+                sc = H[x + 1]
+            for i in range(n):
+                H[to + i] = H[b + i * sb] if H[a + i * sa] == 1 else H[c + i * sc]
+        else:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                H[to + i] = NULL if u == NULL or w == NULL else compute(H, op, u, w, H[p + 4])
+        if wrong:
+            return -1
+        H[side + 2 * into] = to
+        H[side + 2 * into + 1] = 1
+        p += STEP
+    return kept
+
+
+def runs_in_blocks(words: np.ndarray) -> bool:
+    """Whether a program has only steps that `interpret_block` takes."""
+    return all(int(code) & 0xFF in BLOCK_STEPS for code in words[1 : 1 + int(words[0]) * STEP : STEP])
+
+
+BLOCK_STEPS = {
+    COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, EQ, NE, LT, LE, GT, GE, LIMIT,
+    FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_SIZE + 1),
+}  # fmt: skip
 
 
 # ---- programs

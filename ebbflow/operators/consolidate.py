@@ -10,8 +10,10 @@ Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero i
 from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
+from ebbflow.operators.block import COLUMNS_AT
 from ebbflow.operators.node import BUFFER, LANES, NUMBER, RAW
 from ebbflow.trace.heap import (
+    BLOCK,
     CAP,
     LEN,
     OVERFLOW,
@@ -53,36 +55,77 @@ def index_rows(H, W, nd, size):
 
 
 @kernel
+def settle_row(H, W, nd, row):
+    """A row `lanes, rank, diff`, which lies at the end of the output's rows or behind it, becomes one of them: added to
+    the one that is the same, or the last.
+    """
+    n = H[nd + LANES]
+    w = n + 2
+    v = nd + ROWS
+    at = H[v + LEN]
+    p = H[v + PTR]
+    size = H[nd + INDEX + LEN]
+    if (at // w) * 2 >= size:
+        size = max(64, size * 4)
+        index_rows(H, W, nd, size)
+    slots = H[nd + INDEX + PTR]
+    i = hash_lanes(H, row, n + 1) & (size - 1)
+    while H[slots + i]:
+        q = p + H[slots + i] - 1
+        if same(H, q, row, n + 1):
+            if not sum_fits(H[q + n + 1], H[row + n + 1]):
+                fail(H, W, OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1])
+                return
+            H[q + n + 1] += H[row + n + 1]
+            return
+        i = (i + 1) & (size - 1)
+    H[slots + i] = at + 1
+    if row != p + at:
+        copy_words(H, row, p + at, w)
+    H[v + LEN] = at + w
+
+
+@kernel
 def absorb(H, W, nd, row, rank, diff):
     """Add a row to the output's rows of this slice."""
     n = H[nd + LANES]
     w = n + 2
     v = nd + ROWS
     at = H[v + LEN]
-    p = reserve(H, W, v, at + w)
-    copy_words(H, row, p + at, n)
-    H[p + at + n] = rank
-    H[p + at + n + 1] = diff
+    p = reserve(H, W, v, at + w) + at
+    copy_words(H, row, p, n)
+    H[p + n] = rank
+    H[p + n + 1] = diff
     if H[nd + RAW]:
         H[v + LEN] = at + w
+    else:
+        settle_row(H, W, nd, p)
+
+
+@kernel
+def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+    """Add the rows of a block to the output's rows of this slice; rank i lies at ranks + i * rstep, likewise the
+    diffs.
+    """
+    lanes = H[nd + LANES]
+    w = lanes + 2
+    v = nd + ROWS
+    columns = H[W + BLOCK] + COLUMNS_AT
+    at = H[v + LEN]
+    p = reserve(H, W, v, at + n * w) + at
+    for k in range(lanes):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(n):
+            H[p + i * w + k] = H[c + i * s]
+    for i in range(n):
+        H[p + i * w + lanes] = H[ranks + i * rstep]
+        H[p + i * w + lanes + 1] = H[diffs + i * dstep] * sign
+    if H[nd + RAW]:
+        H[v + LEN] = at + n * w
         return
-    size = H[nd + INDEX + LEN]
-    if (at // w) * 2 >= size:
-        size = max(64, size * 4)
-        index_rows(H, W, nd, size)
-    slots = H[nd + INDEX + PTR]
-    i = hash_lanes(H, p + at, n + 1) & (size - 1)
-    while H[slots + i]:
-        q = p + H[slots + i] - 1
-        if same(H, q, p + at, n + 1):
-            if not sum_fits(H[q + n + 1], diff):
-                fail(H, W, OVERFLOW, H[nd + NUMBER], rank, diff)
-                return
-            H[q + n + 1] += diff
-            return
-        i = (i + 1) & (size - 1)
-    H[slots + i] = at + 1
-    H[v + LEN] = at + w
+    for i in range(n):
+        settle_row(H, W, nd, p + i * w)
 
 
 @kernel

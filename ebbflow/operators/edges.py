@@ -10,7 +10,21 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.consolidate import absorb
+from ebbflow.operators.block import (
+    BANK,
+    BANKS,
+    BLOCK_DIFFS,
+    BLOCK_RANKS,
+    BLOCK_ROWS,
+    COLUMNS_AT,
+    COPY,
+    MOST_COLUMNS,
+    keep_chosen,
+    pick_lanes,
+    run_program,
+    set_column,
+)
+from ebbflow.operators.consolidate import absorb, absorb_block
 from ebbflow.operators.node import (
     ARRANGE,
     B_CROWD,
@@ -29,23 +43,28 @@ from ebbflow.operators.node import (
     REDUCE,
     SETTLE,
     SIDE_ROWS,
+    TALLY_AT,
     TB,
     bucket_for,
     emit,
     queue,
+    row_lanes,
     wait_row,
 )
 from ebbflow.operators.reducers import ASKED
+from ebbflow.operators.running import run_block
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
     BITS,
+    BLOCK,
     CAP,
     COORDS,
     CROWD,
     ERROR,
     GENERAL,
     GUARD,
+    IN_ORDER,
     INSERTS,
     LEN,
     MAIL,
@@ -69,14 +88,14 @@ from ebbflow.trace.heap import (
 from ebbflow.trace.segment import push_entry
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import KEYS, WIDTH, segment_of
+from ebbflow.trace.tally import T_EAGER
 
 # ---- an edge ----------------------------------------------------------------------------------
 TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 FIRST_STAGE = 10
-# ---- a stage: kind, then --------------------------------------------------------------------------
-COPY, PROGRAM = 0, 1  # COPY: n, lane, lane...;  PROGRAM: the address of an expression program, the lanes it reads
 
 HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
+EVERY, SINGLE = 0, 1  # which edges: all, or those that take rows one by one
 
 
 @inline
@@ -91,6 +110,19 @@ def owner_of(H, W, nd, row):
     h *= -4658895280553007687
     h ^= (h >> 32) & 0xFFFFFFFF
     return ((h & 0x7FFFFFFF) * H[W + WORKERS]) >> 31
+
+
+@kernel
+def wait_at_tally(H, W, nd, row, rank, diff):
+    """A row waits for its turn at a reduction that keeps sums: `rank, diff, lanes`."""
+    v = bucket_for(H, W, nd, 0) + B_CROWD
+    n = row_lanes(H, nd)
+    at = H[v + LEN]
+    x = reserve(H, W, v, at + 2 + n) + at
+    H[x] = rank
+    H[x + 1] = diff
+    copy_words(H, row, x + 2, n)
+    H[v + LEN] = at + 2 + n
 
 
 @kernel
@@ -117,6 +149,9 @@ def deliver(H, W, nd, row, rounds, rank, diff):
         copy_words(H, row, e, H[nd + LANES])
         if rounds < H[nd + LEAST]:
             H[nd + LEAST] = rounds
+        return
+    if H[nd + TALLY_AT]:
+        wait_at_tally(H, W, nd, row, rank, diff)
         return
     tb = H[nd + TB]
     nk = H[tb + KEYS]
@@ -185,51 +220,193 @@ def through(H, W, ed, row, nd, rank):
     return at
 
 
+# ---- blocks of rows -----------------------------------------------------------------------------------
+
+
+@inline
+def takes_blocks(H, W, nd, ed):
+    """Whether an edge can take many rows at once: to an output or to running sums, on this worker, at ordered times."""
+    to = H[ed + TO]
+    if H[W + GENERAL] or H[ed + ADD] or H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
+        return False
+    if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
+        return False
+    return H[to + KIND] == OUTPUT or H[to + TALLY_AT] != 0
+
+
+@inline
+def is_eager(H, W, ty):
+    return H[ty + T_EAGER] == 1 or (H[ty + T_EAGER] == 2 and H[W + IN_ORDER] == 1)
+
+
 @kernel
-def flush(H, W, nd):
-    """Hand the node's buffered rows to the nodes behind its edges."""
+def wait_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows wait for their turn at a reduction that keeps sums."""
+    v = bucket_for(H, W, nd, 0) + B_CROWD
+    lanes = row_lanes(H, nd)
+    step = 2 + lanes
+    at = H[v + LEN]
+    p = reserve(H, W, v, at + n * step) + at
+    for i in range(n):
+        H[p + i * step] = H[ranks + i * rstep]
+        H[p + i * step + 1] = H[diffs + i * dstep] * sign
+    columns = H[W + BLOCK] + COLUMNS_AT
+    for k in range(lanes):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(n):
+            H[p + i * step + 2 + k] = H[c + i * s]
+    H[v + LEN] = at + n * step
+
+
+@kernel
+def refuse_in_block(H, W, nd, stage, row, rank):
+    """Row number `row` of the block overflowed in a stage."""
+    columns = H[W + BLOCK] + COLUMNS_AT
+    at = H[W + ROW + PTR]
+    for k in range(H[stage + 2]):
+        H[at + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
+    refuse_row(H, W, stage, at, nd, rank)
+
+
+@kernel
+def pour(H, W, nd, ed, rows_at, row_step, lane_step, ranks, rstep, diffs, dstep, n):
+    """A block of rows through an edge, to where it leads.
+
+    needs:  lane k of row i lies at rows_at + i * row_step + k * lane_step, its rank at ranks + i * rstep, its diff at
+            diffs + i * dstep; n <= BLOCK_ROWS; the edge takes blocks.
+    """
+    b = H[W + BLOCK]
+    columns = b + COLUMNS_AT
+    for k in range(H[nd + LANES]):
+        set_column(H, columns, k, rows_at + k * lane_step, row_step)
+    bank = b + BANKS
+    for s in range(H[ed + STAGES]):
+        stage = H[ed + FIRST_STAGE + s]
+        if H[stage] == COPY:
+            pick_lanes(H, b, stage)
+            continue
+        kept = run_program(H, W, b, stage, bank, n)
+        if kept < 0:
+            refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
+            return
+        if kept < n:
+            keep_chosen(H, b, ranks, rstep, diffs, dstep, kept)
+            ranks = b + BLOCK_RANKS
+            rstep = 1
+            diffs = b + BLOCK_DIFFS
+            dstep = 1
+            n = kept
+        bank = b + BANKS + BANK if bank == b + BANKS else b + BANKS
+    if n == 0:
+        return
+    to = H[ed + TO]
+    sign = H[ed + SIGN]
+    if H[to + KIND] == OUTPUT:
+        absorb_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+    elif is_eager(H, W, H[to + TALLY_AT]):
+        bucket_for(H, W, to, 0)
+        run_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+    else:
+        wait_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+
+
+@kernel
+def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
+    """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
+    others = False
+    for k in range(H[nd + EDGE_COUNT]):
+        ed = H[H[nd + EDGES] + k]
+        if not takes_blocks(H, W, nd, ed):
+            others = True
+            continue
+        at = 0
+        while at < n and H[W + ERROR] == 0:
+            m = min(BLOCK_ROWS, n - at)
+            pour(H, W, nd, ed, rows_at + at, 1, lane_step, ranks + at * rstep, rstep, diffs + at, 1, m)
+            at += m
+        H[W + INSERTS] += n
+    return others
+
+
+@kernel
+def pour_buffer(H, W, nd, ed):
+    """The rows in a node's buffer go through an edge that takes blocks."""
+    width = H[nd + LANES] + 3
+    n = H[nd + BUFFER + LEN] // width
+    p = H[nd + BUFFER + PTR]
+    at = 0
+    while at < n and H[W + ERROR] == 0:
+        m = min(BLOCK_ROWS, n - at)
+        e = p + at * width
+        pour(H, W, nd, ed, e + 3, width, 1, e + 1, width, e + 2, width, m)
+        at += m
+    H[W + INSERTS] += n
+
+
+# ---- rows one by one -----------------------------------------------------------------------------------
+
+
+@kernel
+def deliver_buffer(H, W, nd, ed):
+    """The rows in a node's buffer go through an edge one by one."""
+    n = H[nd + BUFFER + LEN]
+    width = H[nd + LANES] + 3
+    to = H[ed + TO]
+    field = H[ed + FIELD]
+    exchange = H[W + WORKERS] > 1 and H[ed + EXCHANGE]
+    at = 0
+    while at < n:
+        e = H[nd + BUFFER + PTR] + at  # the buffer may move when an edge leads back to it
+        at += width
+        rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]
+        if H[ed + ADD]:
+            if rounds & H[W + GUARD]:
+                fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], H[e + 1], 0)
+                break
+            if H[ed + MOST] >= 0 and ((rounds >> field) & ((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:
+                if H[ed + RAISES] == 0:
+                    continue
+        rank = H[e + 1]
+        diff = H[e + 2] * H[ed + SIGN]
+        row = through(H, W, ed, e + 3, nd, rank)
+        if row == 0:
+            continue
+        if exchange:
+            owner = owner_of(H, W, to, row)
+            if owner != H[W + ME]:
+                post(H, W, to, owner, row, rounds, rank, diff, H[ed + TO_LANES])
+                continue
+        deliver(H, W, to, row, rounds, rank, diff)
+    H[W + INSERTS] += n // width
+
+
+@kernel
+def flush_edges(H, W, nd, which):
+    """Hand the node's buffered rows to the nodes behind all of its edges, or behind those that take them singly."""
     n = H[nd + BUFFER + LEN]
     if n == 0:
         return
-    width = H[nd + LANES] + 3
-    many = H[W + WORKERS] > 1
     crowd = H[W + CROWD]
-    if n >= H[W + SEAL] * width and H[W + GENERAL] == 0:
+    if n >= H[W + SEAL] * (H[nd + LANES] + 3) and H[W + GENERAL] == 0:
         H[W + CROWD] = 1
     for k in range(H[nd + EDGE_COUNT]):
         ed = H[H[nd + EDGES] + k]
-        to = H[ed + TO]
-        field = H[ed + FIELD]
-        exchange = many and H[ed + EXCHANGE]
-        at = 0
-        while at < n:
-            e = H[nd + BUFFER + PTR] + at  # the buffer may move when an edge leads back to it
-            at += width
-            rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]
-            if H[ed + ADD]:
-                if rounds & H[W + GUARD]:
-                    fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], H[e + 1], 0)
-                    break
-                if H[ed + MOST] >= 0 and ((rounds >> field) & ((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:
-                    if H[ed + RAISES] == 0:
-                        continue
-            rank = H[e + 1]
-            diff = H[e + 2] * H[ed + SIGN]
-            row = through(H, W, ed, e + 3, nd, rank)
-            if row == 0:
-                continue
-            if exchange:
-                owner = owner_of(H, W, to, row)
-                if owner != H[W + ME]:
-                    post(H, W, to, owner, row, rounds, rank, diff, H[ed + TO_LANES])
-                    continue
-            deliver(H, W, to, row, rounds, rank, diff)
-        H[W + INSERTS] += n // width
+        if not takes_blocks(H, W, nd, ed):
+            deliver_buffer(H, W, nd, ed)
+        elif which == EVERY:
+            pour_buffer(H, W, nd, ed)
     H[W + CROWD] = crowd
     H[nd + BUFFER + LEN] = 0
     if H[nd + BUFFER + CAP] >= HUGE:
         drop_vector(H, W, nd + BUFFER)
     H[nd + LEAST] = (1 << 62) + ((1 << 62) - 1)
+
+
+@kernel
+def flush(H, W, nd):
+    """Hand the node's buffered rows to the nodes behind its edges."""
+    flush_edges(H, W, nd, EVERY)
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, VECTOR, copy_words, release, reserve
-from ebbflow.trace.table import KEYS, QUEUED
+from ebbflow.trace.table import KEYS, QUEUED, WIDTH
 
 # ---- a node -----------------------------------------------------------------------------------
 KIND, NUMBER, POSITION, TB, OP, LANES = 0, 1, 2, 3, 4, 5
@@ -28,6 +28,7 @@ SPEC = 33  # address of the reducer's description
 ASK, ANSWER = 34, 38  # vectors for a user's function
 RAW = 42  # an output whose rows arrive consolidated
 MOST_ROUNDS, ROUNDS_FIELD = 43, 44  # a settling node that refuses to go on: from this round of that field
+TALLY_AT = 45  # of a reduction that keeps nothing but sums: the address of its tally, else 0
 # ---- a join has besides ---------------------------------------------------------------------------
 LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
 NODE = 54
@@ -105,6 +106,12 @@ def wait_row(H, W, v, h, rank, diff, row, n):
     H[x + 3] = h
     copy_words(H, row, x + WAITING, n)
     H[v + LEN] = at + WAITING + n
+
+
+@inline
+def row_lanes(H, nd):
+    """How many lanes a row has that comes to an arrangement or a reduction."""
+    return H[H[nd + TB] + KEYS] + H[H[nd + TB] + WIDTH] - 2
 
 
 @kernel

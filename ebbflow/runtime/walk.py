@@ -9,13 +9,15 @@ Rule: a node is visited at some rounds only when nothing earlier is pending in i
 
 from __future__ import annotations
 
+import numpy as np
+
 from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
-from ebbflow.operators.edges import flush, release_held
+from ebbflow.operators.edges import SINGLE, flush, flush_edges, pour_columns, release_held
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
@@ -40,6 +42,7 @@ from ebbflow.operators.node import (
     SETTLE,
     SIDE_ROWS,
     SPEC,
+    TALLY_AT,
     TB,
     clear_pending,
     emit,
@@ -47,6 +50,7 @@ from ebbflow.operators.node import (
 )
 from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
 from ebbflow.operators.reducers import ASKED
+from ebbflow.operators.running import close_moment, run_waiting
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
@@ -61,6 +65,7 @@ from ebbflow.trace.heap import (
     FIRST,
     FUEL,
     GENERAL,
+    IN_ORDER,
     KEEP,
     KEEPING,
     KEY_AT,
@@ -115,6 +120,7 @@ from ebbflow.trace.table import (
     resize,
     segment_of,
 )
+from ebbflow.trace.tally import undo_tally
 
 # ---- the program: four words an instruction -----------------------------------------------------
 NODE_AT, LOOP, END, STOP, SYNC = 0, 1, 2, 3, 4
@@ -243,7 +249,13 @@ def walk(H, W):
                 n = H[nd + BUCKETS + LEN] - BUCKET
                 bucket = H[nd + BUCKETS + PTR] + n
                 if n >= 0 and H[bucket] == cur:
-                    if kind == REDUCE and H[bucket + B_CROWD + LEN]:
+                    if H[nd + TALLY_AT]:
+                        run_waiting(H, W, nd)
+                        while H[W + ERROR] == 0 and close_moment(H, W, nd, H[nd + TALLY_AT]):
+                            flush(H, W, nd)
+                        n = H[nd + BUCKETS + LEN] - BUCKET
+                        bucket = H[nd + BUCKETS + PTR] + n
+                    elif kind == REDUCE and H[bucket + B_CROWD + LEN]:
                         admit_crowd(H, W, nd, cur)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
@@ -311,14 +323,23 @@ def feed_rows(H, W, nd, rows, words):
     lead.
     """
     n = rows.shape[1]
+    in_order = 1
+    for i in range(1, n):
+        if words[i] < words[i - 1]:
+            in_order = 0
+            break
+    H[W + IN_ORDER] = in_order
+    at = np.int64(words.ctypes.data) // 8 - 1
+    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, 1, at + n, n):
+        return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
         e = emit(H, W, nd, 0, words[i], words[n + i])
         for k in range(rows.shape[0]):
             H[e + k] = rows[k, i]
         if i % 4096 == 4095:
-            flush(H, W, nd)
-    flush(H, W, nd)
+            flush_edges(H, W, nd, SINGLE)
+    flush_edges(H, W, nd, SINGLE)
     H[W + CROWD] = 0
 
 
@@ -451,15 +472,20 @@ def quick_step(W, nd, program, step, rows, words):
     H[W + ROUNDS] = 0
     H[W + PHASE] = 0
     H[W + FUEL] = FULL
-    H[W + CROWD] = 1 if rows.shape[1] >= H[W + SEAL] else 0
-    for i in range(rows.shape[1]):
-        e = emit(H, W, nd, 0, 1, words[i])
-        for k in range(rows.shape[0]):
-            H[e + k] = rows[k, i]
-        if i % 4096 == 4095:
-            flush(H, W, nd)
-    flush(H, W, nd)
-    H[W + CROWD] = 0
+    n = rows.shape[1]
+    H[W + IN_ORDER] = 1
+    # the rank of every row is 1, and so is the word that says that they are in order
+    at = np.int64(words.ctypes.data) // 8 - 1
+    if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, n):
+        H[W + CROWD] = 1 if n >= H[W + SEAL] else 0
+        for i in range(n):
+            e = emit(H, W, nd, 0, 1, words[i])
+            for k in range(rows.shape[0]):
+                H[e + k] = rows[k, i]
+            if i % 4096 == 4095:
+                flush_edges(H, W, nd, SINGLE)
+        flush_edges(H, W, nd, SINGLE)
+        H[W + CROWD] = 0
     return walk(H, W)
 
 
@@ -551,6 +577,8 @@ def undo(H, W, nodes, count):
             clear_pending(H, W, nd)
         if kind == ARRANGE or kind == REDUCE:
             cut_table(H, W, H[nd + TB])
+            if H[nd + TALLY_AT]:
+                undo_tally(H, W, H[nd + TALLY_AT])
     u = H[W + UNDO + PTR]
     at = 0
     while at < H[W + UNDO + LEN]:

@@ -13,18 +13,19 @@ from collections.abc import Callable
 import numpy as np
 
 from ebbflow import events
-from ebbflow.columns.evaluate import REGISTERS, program
+from ebbflow.columns.evaluate import REGISTERS, program, runs_in_blocks
 from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
-from ebbflow.operators import edges, reducers, sums
+from ebbflow.operators import block, edges, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
 from ebbflow.runtime.retime import retime
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
+from ebbflow.trace import tally as tallies
 from ebbflow.trace.clock import intern_time, mark_complete, respread
 from ebbflow.trace.table import resize
 
@@ -82,6 +83,7 @@ class Worker:
         for v in (h.ROW, h.ROW2, h.WANT):  # rows in passing: lanes, or an expression's registers
             h.reserve(H, W, W + v, widest)
         H[W + h.NODES], H[W + h.NODE_COUNT] = self.nodes, len(self.at)
+        H[W + h.BLOCK] = h.alloc(H, W, block.ROOM)
         for cell in plan.cells:
             self.lay_node(cell)
         out_of: dict[int, list[int]] = {cell.number: [] for cell in plan.cells}
@@ -170,6 +172,19 @@ class Worker:
         short = cell.depth == 0 and not self.plan.general and cell.op != reducers.ASKED
         H[a + kinds.SHORT] = int(short)
         H[a + kinds.KEPT] = int(not short or cell.readers > 0)
+        if is_running(cell, self.plan):
+            self.lay_tally(cell, a)
+
+    def lay_tally(self, cell: Cell, a: int) -> None:
+        """A reduction that keeps sums alone."""
+        H, ty = self.H, self.heap.zeros(tallies.TALLY)
+        H[a + kinds.TALLY_AT] = ty
+        H[ty + tallies.T_KEYS], H[ty + tallies.T_MASK] = len(cell.key), -1
+        folds = int(H[int(H[a + kinds.TB]) + tables.FOLDS])
+        H[ty + tallies.T_WORDS] = H[folds + sums.WORDS] if folds else 1
+        if len(cell.pipes) == 1 and int(H[self.W + h.WORKERS]) == 1:
+            source = cell.pipes[0].source
+            H[ty + tallies.T_EAGER] = 2 if source.kind == kinds.INPUT else int(is_running(source, self.plan))
 
     def lay_edge(self, pipe: Pipe, to: Cell) -> int:
         heap, H = self.heap, self.H
@@ -199,9 +214,10 @@ class Worker:
     def lay_stage(self, stage: Stage) -> int:
         lanes = stage.as_copy()
         if lanes is not None:
-            return self.heap.keep([edges.COPY, len(lanes), *lanes])
+            return self.heap.keep([block.COPY, len(lanes), *lanes])
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
-        laid = self.heap.keep([edges.PROGRAM, self.heap.keep(words), len(stage.schema)])
+        blocked = int(runs_in_blocks(words))
+        laid = self.heap.keep([block.PROGRAM, self.heap.keep(words), len(stage.schema), len(stage.columns), blocked])
         self.stages[laid] = stage
         return laid
 
@@ -465,6 +481,12 @@ def is_consolidated(cell: Cell, plan: Plan) -> bool:
         return True
     lanes = pipe.stages[0].as_copy()
     return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(len(pipe.source.schema)))
+
+
+def is_running(cell: Cell, plan: Plan) -> bool:
+    """Whether sums are all that a reduction needs to keep: it only adds up, times are ordered, and no join reads it."""
+    adds = cell.op in (reducers.DISTINCT, reducers.COUNTED, reducers.SUMMED)
+    return cell.kind == kinds.REDUCE and adds and cell.depth == 0 and not plan.general and cell.readers == 0
 
 
 def coordinates_schema(plan: Plan) -> Schema:

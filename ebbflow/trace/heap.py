@@ -62,6 +62,8 @@ COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only re
 BULK, BULK2, COUNTS, COUNTS2, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(7))
 REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
 CROWD = COLD + 8 + 4 * 8  # whether the rows that are delivered are many
+BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
+IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
 HEADER = CROWD + 4
 
 # ---- a vector: three words -------------------------------------------------------------------

@@ -166,6 +166,22 @@ def interpreted(prog, lanes, columns=1):
     return kept, registers[:columns].tolist()
 
 
+def in_block(prog, lanes, columns=1):
+    """The columns of the rows that are kept, all rows run together; None if one of them overflowed."""
+    n = lanes.shape[1]
+    lists = np.zeros(2 * len(lanes) + 2, np.int64)
+    for k, lane in enumerate(lanes):
+        lists[2 * k : 2 * k + 2] = address_of(lane), 1
+    side, chosen = np.zeros(2 * e.REGISTERS, np.int64), np.zeros(e.BLOCK_ROWS, np.int64)
+    bank = np.zeros(e.REGISTERS * e.BLOCK_ROWS, np.int64)
+    at = [address_of(array) for array in (prog, lists, side, bank, chosen)]
+    kept = e.interpret_block(memory(), *at, n)
+    if kept < 0:
+        return None
+    rows = chosen[:kept] if kept < n else range(n)
+    return [[int(memory()[int(side[2 * k]) + int(i) * int(side[2 * k + 1])]) for i in rows] for k in range(columns)]
+
+
 def check(expr, rows):
     pool = Pool()
     lanes = np.array([[to_lane(row[f.name], f.type, pool) for row in rows] for f in SCHEMA], np.int64)
@@ -177,6 +193,8 @@ def check(expr, rows):
             kept, found = interpreted(prog, np.ascontiguousarray(lanes[:, i]))
             shown = expr, rows[i], wanted[i], from_lane(found[0], expr.type, pool)
             assert kept < 0 if word == "overflow" else (kept, found) == (1, [word]), shown
+        if e.runs_in_blocks(prog):
+            assert in_block(prog, np.ascontiguousarray(lanes)) == (None if "overflow" in words else [words]), expr
     if "overflow" in words:
         with pytest.raises(NumberOverflow):
             e.outside([expr], None, SCHEMA, pool, lanes)
@@ -245,6 +263,7 @@ def test_a_condition_drops_rows_before_anything_else_is_computed():
     assert interpreted(prog, np.array([7, 1]), 2) == (e.KEEP, [49, 1])
     assert interpreted(prog, np.array([huge, 1]), 2)[0] == e.DROP
     assert interpreted(prog, np.array([NULL, 1]), 2)[0] == e.DROP
+    assert in_block(prog, np.array([[7, 200, NULL, 8], [1, 2, 3, 4]]), 2) == [[49, 64], [1, 4]]
     lanes = np.array([[7, huge, NULL], [1, 2, 3]])
     found, keep = e.outside([square, Y], condition, PAIR, pool, lanes)
     assert keep.tolist() == [True, False, False]

@@ -9,7 +9,7 @@ from ebbflow.columns.evaluate import REGISTERS, program
 from ebbflow.columns.expression import Column
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG, NULL
-from ebbflow.operators import edges
+from ebbflow.operators import block, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.consolidate import count_rows, take_rows
 from ebbflow.trace import heap as h
@@ -56,11 +56,11 @@ class Plan:
         return nd
 
     def copy(self, *lanes):
-        return self.bench.heap.keep([edges.COPY, len(lanes), *lanes])
+        return self.bench.heap.keep([block.COPY, len(lanes), *lanes])
 
     def computing(self, columns, condition=None):
         words = program(columns, condition, PAIR, Pool())
-        return self.bench.heap.keep([edges.PROGRAM, self.bench.heap.keep(words), 2])
+        return self.bench.heap.keep([block.PROGRAM, self.bench.heap.keep(words), 2, 2, 1])
 
     def send(self, rows):
         """rows of (rounds, rank, diff, a, b) through all edges."""

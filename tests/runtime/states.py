@@ -15,6 +15,7 @@ from ebbflow.runtime.worker import Worker
 from ebbflow.times.lattice import advance
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace import tally
 from ebbflow.trace.segment import VALUE
 from tests.trace.heaps import entries, records
 
@@ -46,6 +47,20 @@ def kept(worker: Worker, lower: Antichain = ()) -> dict[int, dict[tuple[int, ...
                 assert key not in keys
                 if any(families):
                     keys[key] = families
+            keys |= tallied(worker, nd)
+    return found
+
+
+def tallied(worker: Worker, nd: int) -> dict[tuple[int, ...], tuple[Kept, ...]]:
+    """The sums of a node that keeps nothing else."""
+    H, ty, found = worker.H, int(worker.H[nd + kinds.TALLY_AT]), {}
+    for i in range(int(H[ty + tally.T_MASK]) + 1 if ty else 0):
+        nk, words = int(H[ty + tally.T_KEYS]), int(H[ty + tally.T_WORDS])
+        e = int(H[ty + tally.T_SLOTS]) + i * (1 + nk + words)
+        total = tuple(H[e + 1 + nk : e + 1 + nk + words].tolist())
+        if H[e] and any(total):
+            found[tuple(H[e + 1 : e + 1 + nk].tolist())] = ({total: 1},)
+    assert not ty or H[ty + tally.T_OPEN + h.LEN] == 0
     return found
 
 

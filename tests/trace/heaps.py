@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ebbflow.operators import block
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
@@ -36,6 +37,7 @@ class Bench:
         self[h.BITS], self[h.COORDS], self[h.GENERAL] = self.bits, coordinates, int(general)
         self[h.WORKERS] = 1
         self[h.STEP] = self[h.FIRST] = 1
+        self[h.BLOCK] = h.alloc(self.H, self.W, block.ROOM)
         if general:
             respread(self.H, self.W, 64)
             self.frontiers()

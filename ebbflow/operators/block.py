@@ -1,0 +1,109 @@
+"""Blocks: a few hundred rows at a time, column by column, on their way along an edge.
+
+A block has a list of columns, each an address and a step from row to row; so rows that lie side by side, columns that
+lie one after the other and a constant are all columns.  To pick lanes is to pick columns; an expression program runs
+over a whole column at each of its steps.
+
+Rule: after `run_stages` the columns are those of the rows that arrive, and ranks and diffs are theirs.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.trace.heap import PTR, ROW, ROW2
+
+# ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
+HASHES, PLACES, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in range(5))
+BANKS = 5 * BLOCK_ROWS  # two banks of registers, by turns the source and the result of a stage
+BANK = REGISTERS * BLOCK_ROWS
+COLUMNS_AT = BANKS + 2 * BANK  # the list of columns, then room to make the next one
+MOST_COLUMNS = 1024
+
+ROOM = COLUMNS_AT + 4 * MOST_COLUMNS
+
+# ---- a stage: kind, then --------------------------------------------------------------------------
+COPY, PROGRAM = 0, 1
+# COPY: n, lane, lane...;  PROGRAM: the address of an expression program, the lanes it reads, the columns it makes,
+# whether it can run over whole columns
+
+
+@inline
+def set_column(H, columns, k, at, step):
+    H[columns + 2 * k] = at
+    H[columns + 2 * k + 1] = step
+
+
+@kernel
+def pick_lanes(H, b, stage):
+    """The columns that a stage picks become the columns of the block."""
+    columns = b + COLUMNS_AT
+    side = columns + 2 * MOST_COLUMNS
+    n = H[stage + 1]
+    for k in range(n):
+        lane = H[stage + 2 + k]
+        set_column(H, side, k, H[columns + 2 * lane], H[columns + 2 * lane + 1])
+    for k in range(2 * n):
+        H[columns + k] = H[side + k]
+
+
+@kernel
+def run_row_by_row(H, W, b, stage, bank, n):
+    """A program that only runs on rows: on each row, into the bank.
+
+    leaves: in CHOSEN the rows that are kept, and how many; -1 - i if row i overflowed.
+    """
+    columns = b + COLUMNS_AT
+    lanes = H[stage + 2]
+    outs = H[stage + 3]
+    row = H[W + ROW + PTR]
+    regs = H[W + ROW2 + PTR]
+    kept = 0
+    for i in range(n):
+        for k in range(lanes):
+            H[row + k] = H[H[columns + 2 * k] + i * H[columns + 2 * k + 1]]
+        found = interpret(H, H[stage + 1], row, regs)
+        if found < 0:
+            return -1 - i
+        if found:
+            for k in range(outs):
+                H[bank + k * BLOCK_ROWS + kept] = H[regs + k]
+            H[b + CHOSEN + kept] = i
+            kept += 1
+    for k in range(outs):
+        set_column(H, columns, k, bank + k * BLOCK_ROWS, 1)
+    return kept
+
+
+@kernel
+def run_program(H, W, b, stage, bank, n):
+    """The block's rows through a program; its result lies in the bank, or is a column that was there.
+
+    leaves: in CHOSEN the rows that are kept, and how many; -1 - i if row i overflowed.
+    """
+    if H[stage + 4] == 0:
+        return run_row_by_row(H, W, b, stage, bank, n)
+    columns = b + COLUMNS_AT
+    side = columns + 2 * MOST_COLUMNS
+    kept = interpret_block(H, H[stage + 1], columns, side, bank, b + CHOSEN, n)
+    if kept < 0:  # some row overflowed, perhaps one that is not kept: the rows tell
+        return run_row_by_row(H, W, b, stage, bank, n)
+    for k in range(H[stage + 3]):
+        c = H[side + 2 * k]
+        s = H[side + 2 * k + 1]
+        if kept < n:
+            for i in range(kept):
+                H[bank + k * BLOCK_ROWS + i] = H[c + H[b + CHOSEN + i] * s]
+            c = bank + k * BLOCK_ROWS
+            s = 1
+        set_column(H, columns, k, c, s)
+    return kept
+
+
+@kernel
+def keep_chosen(H, b, ranks, rstep, diffs, dstep, kept):
+    """Ranks and diffs of the chosen rows, in BLOCK_RANKS and BLOCK_DIFFS."""
+    for i in range(kept):
+        row = H[b + CHOSEN + i]
+        H[b + BLOCK_RANKS + i] = H[ranks + row * rstep]
+        H[b + BLOCK_DIFFS + i] = H[diffs + row * dstep]
