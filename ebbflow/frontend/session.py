@@ -33,6 +33,7 @@ from ebbflow.errors import (
     UnknownOutput,
     WrongTime,
 )
+from ebbflow.frontend import on_spark
 from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
@@ -94,8 +95,10 @@ class Session:
         runtime: Callable[..., Runtime] | None = None,
         **options: Any,
     ):
-        from ebbflow.columns.pool import Pool  # numba and pyarrow load when a program runs, not when one is written
+        from ebbflow.columns.kernel import compile_all  # the kernels load when a program runs, not when one is written
+        from ebbflow.columns.pool import Pool
 
+        compile_all()
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise TypeMismatch(
                 f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)"
@@ -198,7 +201,7 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 1), (2, 3, 0, 1), (5, 7, 4, 1), (6, 8, 4, 1)]
         """
-        self._given("insert", name).edit("insert", rows, time, 1)
+        self._edit("insert", name, rows, time, 1)
 
     def delete(self, name: str, rows: Any, time: Any = None) -> None:
         """Take rows away at a time.  For an input with a key, rows or only their keys.
@@ -213,7 +216,7 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 1), (1, 2, 3, -1)]
         """
-        self._given("delete", name).edit("delete", rows, time, -1)
+        self._edit("delete", name, rows, time, -1)
 
     def upsert(self, name: str, rows: Any, time: Any = None) -> None:
         """Give the rows of their keys from a time on, in place of those that were there.
@@ -234,7 +237,7 @@ class Session:
                 f'upsert replaces rows by key, and the input "{plain(name)}" has no key.',
                 hint=f'Declare it as flow.input("{plain(name)}", ..., key="..."), or use insert and delete.',
             )
-        given.edit("upsert", rows, time, 1)
+        self._edit("upsert", name, rows, time, 1)
 
     def apply(self, name: str, table: Any, time: Any = None, diff: Any = None) -> None:
         """Add changes in bulk.
@@ -251,7 +254,25 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 3), (1, 2, 6, -1)]
         """
-        self._given("apply", name).edit("apply", table, time, 1 if diff is None else diff)
+        self._edit("apply", name, table, time, 1 if diff is None else diff)
+
+    def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
+        given = self._given(verb, name)
+        if type(rows).__module__.startswith("pyspark.") and hasattr(self._runtime, "stage") and on_spark.is_frame(rows):
+            on_spark.give(self, given, verb, rows, time, diff)
+        else:
+            given.edit(verb, rows, time, diff)
+
+    def deliver(self, frames: Mapping[str, Any], query_id: str, batch_id: int, frontiers: Any = None) -> Any:
+        """Take in a micro-batch of a stream, whole and once, on Spark: {input: DataFrame}.  After it, it is durable.
+
+        The batch that was taken in last is recognised by its query, number and rows, and answered without being taken
+        in again; any other than the next one is refused.
+        """
+        return on_spark.deliver(self, frames, query_id, batch_id, frontiers)
+
+    def published(self, step: int) -> None:
+        """What the deliveries up to this step changed has been published: it is not given again after a restart."""
 
     def _given(self, verb: str, name: str) -> Given:
         given = self._inputs.get(name) if isinstance(name, str) else None
@@ -387,6 +408,8 @@ class Session:
         """
         for given in self._inputs.values():
             given.clear()
+        if hasattr(self._runtime, "discard_staged"):
+            self._runtime.discard_staged()
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
@@ -508,8 +531,8 @@ class Session:
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
-    def changes(self, name: str) -> Table:
-        """What became complete since the last call: the columns, `_time` and `_diff`.
+    def changes(self, name: str, as_spark: bool = False) -> Any:
+        """What became complete since the last call: the columns, `_time` and `_diff`.  On Spark, if asked, a DataFrame.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -531,14 +554,17 @@ class Session:
             )
         self._pull(shown)
         unread, shown.unread = shown.unread, []
-        return self._as_table(shown, joined(unread) if unread else self._nothing(shown))
+        table = self._as_table(shown, joined(unread) if unread else self._nothing(shown))
+        return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:
         width, coordinates = len(shown.schema), len(self._coordinates)
         return Changes(np.empty((width, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
 
-    def snapshot(self, name: str, at: Any = None) -> Table:
+    def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.
+
+        With as_spark, where the program runs on Spark, it is a DataFrame.
 
         Where several coordinates leave no one last time, it is one that all of them have passed.
 
@@ -559,7 +585,8 @@ class Session:
             lanes, _, counts = self._nothing(shown)
         else:
             lanes, counts = shown.at(time)
-        return Table(shown.schema, lanes, None, counts, self._coordinates, self._pool)
+        table = Table(shown.schema, lanes, None, counts, self._coordinates, self._pool)
+        return on_spark.as_frame(self, table) if as_spark else table
 
     def _last_time(self, shown: Shown) -> Time | None:
         last = corners(shown.frontier, len(self._coordinates))
