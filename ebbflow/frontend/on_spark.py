@@ -9,7 +9,7 @@ Rule: a frame that is refused has left nothing behind, and a delivery is one act
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from ebbflow.frontend.given import Given, as_time, listed, whole
 from ebbflow.frontend.shown import END, Antichain, Changes
 from ebbflow.frontend.table import Table, plain
 
-if TYPE_CHECKING:
-    from ebbflow.frontend.session import Session
-
+Session = Any  # the session, which is above: what is used of it are its inputs, its runtime and its step
 ORDER = "_order"  # what puts edits of one key at one time in order
 
 
