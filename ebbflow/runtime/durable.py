@@ -15,7 +15,6 @@ import random
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -371,18 +370,12 @@ def version() -> str:
 def engine() -> str:
     """A few letters for what the words of a heap mean: every number that has a name in the engine."""
     found: list[Any] = []
-    for module in STRUCTURES:
-        part: ModuleType = importlib.import_module(module)
+    house = Path(__file__).parents[1]
+    files = [*house.glob("trace/*.py"), *house.glob("operators/*.py"), house / "runtime/walk.py"]
+    for path in sorted([*files, house / "columns/evaluate.py"]):
+        part = importlib.import_module(".".join(("ebbflow", path.parent.name, path.stem)))
         found.append([(name, value) for name, value in sorted(vars(part).items()) if type(value) is int])
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
-
-
-STRUCTURES = [
-    *(f"ebbflow.trace.{name}" for name in ("heap", "table", "segment", "batch", "spine", "clock")),
-    *(f"ebbflow.operators.{name}" for name in ("node", "edges", "sums", "reducers", "arrange", "join", "reduce")),
-    "ebbflow.runtime.walk",
-    "ebbflow.columns.evaluate",
-]
 
 
 def layout_of(local: LocalRuntime) -> str:

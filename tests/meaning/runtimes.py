@@ -23,6 +23,10 @@ def local(graph: Graph, pool: Pool, workers: int, **options):
     return import_module("ebbflow.runtime.local").LocalRuntime(graph, workers=workers, pool=pool, **options)
 
 
+def durable(graph: Graph, pool: Pool, **options):
+    return import_module("tests.meaning.restarting").Restarting(graph, pool, **options)
+
+
 def oracle(graph: Graph, pool: Pool):
     return import_module("ebbflow.runtime.oracle").OracleRuntime(graph, pool=pool)
 
@@ -35,6 +39,8 @@ RUNTIMES: dict[str, Callable] = {
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
     "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
     "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2),  # nothing stays where it is
+    "local-durable": durable,  # opened again between steps
+    "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
     "local-sealed-sliced": partial(local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20),
 }
 ASKED = ["local-1", "local-2", "local-3"]  # by every claim; the others are asked in bulk
