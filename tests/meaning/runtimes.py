@@ -61,6 +61,7 @@ RUNTIMES |= {
     "spark": partial(spark, shards=3, wide_rows=12, narrow_words=40, width=2),
 }
 ON_SPARK = ["tasks", *(["spark"] if os.environ.get("EBBFLOW_SPARK_ALL") else [])]  # asked by claims, a few histories
+FEW_HISTORIES = [*ON_SPARK, "local-durable"]
 ASKED = ["local-1", "local-2", "local-3", "local-durable"]  # by every claim; the others are asked in bulk
 
 
