@@ -8,6 +8,7 @@ Rule: a page shows only what was printed when the tests last ran.
 
 import contextlib
 import io
+import os
 from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
@@ -84,6 +85,15 @@ class Blocks(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"the programs of {self.path.name}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--spark-all", action="store_true", help="put every claim about meaning to Spark itself as well")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--spark-all"):
+        os.environ["EBBFLOW_SPARK_ALL"] = "1"  # read where the claims are listed
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:

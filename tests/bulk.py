@@ -26,6 +26,8 @@ TURNS = (
     "local-1-sliced",
     "local-2-sliced",
     "local-sealed-sliced",
+    "local-durable",
+    "local-durable-2",
 )
 
 

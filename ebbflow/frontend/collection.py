@@ -513,6 +513,11 @@ class Collection:
     def _there(self, name: object, verb: str) -> str:
         """The name of a column that exists."""
         found = name.output_name if isinstance(name, Column) else name
+        if not isinstance(found, str):
+            raise NotAnExpression(
+                f"{verb} takes the names of columns; got {_shown(found)}.",
+                hint=f'For example {verb}("{self.columns[0]}").',
+            )
         if found not in self.schema:
             raise unknown_column(
                 f'{verb} looks for the column "{found}" in {called(self._graph, self._node)}', found, self.columns

@@ -162,9 +162,9 @@ class Dataflow:
         [(3, 0, 1)]
         """
         if spark is not None:
-            raise NotBuiltYet(
-                "programs do not run on Spark yet.", hint="flow.run(workers=2) runs the same program in this process."
-            )
+            from ebbflow.runtime.spark.opening import on
+
+            options["runtime"] = on(spark, options.pop("shards", None))
         self._ready()
         from ebbflow.frontend.session import Session  # loads the engine
 

@@ -12,7 +12,7 @@ import operator
 import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,16 @@ def as_time(verb: str, value: object, coordinates: tuple[str, ...]) -> Time:
 
 
 # ---- one input --------------------------------------------------------------------------------------
+
+
+class Due(NamedTuple):
+    """What a step is given of an input, and what becomes of it if the step succeeds."""
+
+    frontier: Antichain
+    now: list[Changes]
+    waiting: Waiting  # rows that go on waiting
+    early: Sequence[Changes] = ()  # those among them that came since the last step
+    outcome: Outcome | None = None  # what replacing by key came to
 
 
 class Given:
@@ -162,35 +172,72 @@ class Given:
             self._flush()
             self._blocks.append(Changes(lanes, times, diffs))
 
+    def take(self, rows: Changes) -> None:
+        """Take in rows that were checked and encoded elsewhere."""
+        if len(rows.diffs):
+            self._flush()
+            self._blocks.append(rows)
+
     # ---- a step ------------------------------------------------------------------------------
 
-    def due(self, frontier: Antichain) -> tuple[list[Changes], Waiting, Outcome | None]:
-        """What a step to this frontier is given: its changes, what waits, and what replacing by key came to."""
+    def due(self, frontier: Antichain) -> Due:
+        """What a step to this frontier is given."""
         if not (self._blocks or self._waiting.blocks) and self._keyed is None:
             if not self._words:
-                return [], self._waiting, None
+                return Due(frontier, [], self._waiting)
             if len(self._latest) == 1 and (not frontier or self._latest < frontier[0]):  # all of it, and nothing else
                 self._flush()
-                return self._blocks[:], self._waiting, None
+                return Due(frontier, self._blocks[:], self._waiting)
         self._flush()
         now, waiting = self._waiting.split(frontier)
+        early = []
         for block in self._blocks:
             due, later = due_now(block, frontier) if frontier else (block, None)
             if due is not None:
                 now.append(due)
             if later is not None:
                 waiting = waiting.plus([later])
+                early.append(later)
         if self._keyed is None or not now:
-            return now, waiting, None
+            return Due(frontier, now, waiting, early)
         outcome = self._keyed.resolve([Edits(block.lanes, block.times[:, 0], block.diffs) for block in now])
-        return [Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)], waiting, outcome
+        changes = Changes(outcome.lanes, outcome.times[:, None], outcome.diffs)
+        return Due(frontier, [changes], waiting, early, outcome)
 
-    def settle(self, frontier: Antichain, waiting: Waiting, outcome: Outcome | None) -> None:
+    def settle(self, due: Due) -> None:
         """The step succeeded."""
-        self.frontier, self._waiting = frontier, waiting
-        if self._keyed is not None and outcome is not None:
-            self._keyed.settle(outcome)
+        self.frontier, self._waiting = due.frontier, due.waiting
+        if self._keyed is not None and due.outcome is not None:
+            self._keyed.settle(due.outcome)
         self.clear()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was given since the last step."""
+        return not self._words and not self._blocks
+
+    # ---- kept between processes ----------------------------------------------------------------
+
+    def waiting_rows(self) -> Sequence[Changes]:
+        return self._waiting.blocks
+
+    def keyed_rows(self) -> Array:
+        """The row of every key, int64[lanes + 1, n], and whether it is there."""
+        return self._keyed.all() if self._keyed is not None else np.empty((len(self.schema) + 1, 0), np.int64)
+
+    def __len__(self) -> int:
+        """How many rows of keys there are, about."""
+        return len(self._keyed) if self._keyed is not None else 0
+
+    def resume(self, frontier: Antichain, waiting: Changes, keyed: Array) -> None:
+        """Go on where a process left off.  Of the rows that once waited, those before the frontier had their turn."""
+        self.frontier = frontier
+        if len(waiting.diffs) and frontier:
+            _, self._waiting = Waiting().plus([waiting]).split(frontier)
+        if self._keyed is not None and keyed.shape[1]:
+            times = np.arange(keyed.shape[1], dtype=np.int64)  # the later one counts
+            kinds = np.where(keyed[-1] > 0, 1, -1)
+            self._keyed.settle(self._keyed.resolve([Edits(np.ascontiguousarray(keyed[:-1]), times, kinds)]))
 
     def clear(self) -> None:
         """Forget the rows given since the last step."""
@@ -303,6 +350,8 @@ class Given:
             import pyarrow
 
             return self._from_arrow(verb, pyarrow.Table.from_pandas(rows, preserve_index=False))
+        if type(rows).__module__.startswith("pyspark.sql") and hasattr(rows, "toArrow"):
+            return self._from_arrow(verb, rows.toArrow())
         if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
             import pyarrow
 

@@ -63,19 +63,34 @@ def _check(body: object, max_rounds: object, on_limit: object) -> None:
             f"max_rounds={max_rounds!r} is not a number of rounds.",
             hint="It is a whole number from 1: how often the body is applied at most.",
         )
-    if on_limit not in ("return", "raise"):
+    if not isinstance(on_limit, str) or on_limit not in ("return", "raise"):
         raise PlanError(
             f"on_limit={on_limit!r} is not known.", hint='It is "return" (give what the loop has) or "raise".'
         )
 
 
+def _parameters(signature: inspect.Signature) -> str:
+    return ", ".join(map(str, signature.parameters.values())) or "nothing"
+
+
 def _called(body: Callable[..., object], variables: dict[str, object]) -> object:
     """By name where the body has these names, else in order."""
     try:
-        names = set(inspect.signature(body).parameters)
+        signature = inspect.signature(body)
     except (TypeError, ValueError):
-        names = set()
-    return body(**variables) if len(variables) > 1 and names == set(variables) else body(*variables.values())
+        return body(*variables.values())
+    if len(variables) > 1 and set(signature.parameters) == set(variables):
+        return body(**variables)
+    try:
+        signature.bind(*variables.values())
+    except TypeError:
+        count = len(variables)
+        raise PlanError(
+            f"iterate hands its body {count} collection{'s' if count > 1 else ''}, one for each variable; "
+            f"this body takes {_parameters(signature)}.",
+            hint="For example c.iterate(lambda c: c.union(start).distinct()).",
+        ) from None
+    return body(*variables.values())
 
 
 def _answers(answer: object, names: list[str]) -> tuple[list[object], bool]:

@@ -33,7 +33,9 @@ from ebbflow.errors import (
     UnknownOutput,
     WrongTime,
 )
-from ebbflow.frontend.given import Given, as_time, listed, told, whole
+from ebbflow.frontend import on_spark
+from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
+from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times.frontier import Time, antichain, before
@@ -93,8 +95,10 @@ class Session:
         runtime: Callable[..., Runtime] | None = None,
         **options: Any,
     ):
-        from ebbflow.columns.pool import Pool  # numba and pyarrow load when a program runs, not when one is written
+        from ebbflow.columns.kernel import compile_all  # the kernels load when a program runs, not when one is written
+        from ebbflow.columns.pool import Pool
 
+        compile_all()
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise TypeMismatch(
                 f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)"
@@ -116,11 +120,12 @@ class Session:
                         f'run has no option "{plain(option)}".',
                         hint=near(option, known) or "It has workers=, history= and checkpoint=.",
                     )
-        if checkpoint is not None:
-            raise NotBuiltYet(
-                "checkpoints are not built yet: a session lives as long as its process.",
-                hint="Leave checkpoint= out, and feed a new session the input again.",
-            )
+            if checkpoint is not None:
+                from ebbflow.runtime.durable import DurableRuntime
+
+                runtime, options = DurableRuntime, {**options, "checkpoint": checkpoint}
+        elif checkpoint is not None:
+            options = {**options, "checkpoint": checkpoint}
         self._graph, self._history = flow.graph, history
         self._coordinates = tuple(flow.graph.coordinates)
         width = len(self._coordinates)
@@ -146,6 +151,13 @@ class Session:
                 self._show(node, ((0,) * width,), ((0,) * width,))
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
+        self._keeping: Keeping | None = None
+        if getattr(self._runtime, "is_durable", False):
+            try:
+                self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
+            except BaseException:
+                self._runtime.close()
+                raise
 
     def _show(self, node: n.Output, since: Antichain, frontier: Antichain) -> None:
         schema = self._graph.schemas[node.source]
@@ -159,7 +171,12 @@ class Session:
             self._release()
             return
         try:
-            self.close()
+            if self._keeping is None:
+                self.close()
+            elif not self._is_closed:  # it goes on another day: what was given is kept, and nothing is said of the rest
+                if not all(given.is_empty for given in self._inputs.values()):
+                    self._step({})
+                self._release()
         except BaseException:
             self._release()
             raise
@@ -184,7 +201,7 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 1), (2, 3, 0, 1), (5, 7, 4, 1), (6, 8, 4, 1)]
         """
-        self._given("insert", name).edit("insert", rows, time, 1)
+        self._edit("insert", name, rows, time, 1)
 
     def delete(self, name: str, rows: Any, time: Any = None) -> None:
         """Take rows away at a time.  For an input with a key, rows or only their keys.
@@ -199,7 +216,7 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 1), (1, 2, 3, -1)]
         """
-        self._given("delete", name).edit("delete", rows, time, -1)
+        self._edit("delete", name, rows, time, -1)
 
     def upsert(self, name: str, rows: Any, time: Any = None) -> None:
         """Give the rows of their keys from a time on, in place of those that were there.
@@ -220,7 +237,7 @@ class Session:
                 f'upsert replaces rows by key, and the input "{plain(name)}" has no key.',
                 hint=f'Declare it as flow.input("{plain(name)}", ..., key="..."), or use insert and delete.',
             )
-        given.edit("upsert", rows, time, 1)
+        self._edit("upsert", name, rows, time, 1)
 
     def apply(self, name: str, table: Any, time: Any = None, diff: Any = None) -> None:
         """Add changes in bulk.
@@ -237,7 +254,25 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 0, 3), (1, 2, 6, -1)]
         """
-        self._given("apply", name).edit("apply", table, time, 1 if diff is None else diff)
+        self._edit("apply", name, table, time, 1 if diff is None else diff)
+
+    def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
+        given = self._given(verb, name)
+        if type(rows).__module__.startswith("pyspark.") and hasattr(self._runtime, "stage") and on_spark.is_frame(rows):
+            on_spark.give(self, given, verb, rows, time, diff)
+        else:
+            given.edit(verb, rows, time, diff)
+
+    def deliver(self, frames: Mapping[str, Any], query_id: str, batch_id: int, frontiers: Any = None) -> Any:
+        """Take in a micro-batch of a stream, whole and once, on Spark: {input: DataFrame}.  After it, it is durable.
+
+        The batch that was taken in last is recognised by its query, number and rows, and answered without being taken
+        in again; any other than the next one is refused.
+        """
+        return on_spark.deliver(self, frames, query_id, batch_id, frontiers)
+
+    def published(self, step: int) -> None:
+        """What the deliveries up to this step changed has been published: it is not given again after a restart."""
 
     def _given(self, verb: str, name: str) -> Given:
         given = self._inputs.get(name) if isinstance(name, str) else None
@@ -373,39 +408,64 @@ class Session:
         """
         for given in self._inputs.values():
             given.clear()
+        if hasattr(self._runtime, "discard_staged"):
+            self._runtime.discard_staged()
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
-        settling = []
+        dues: dict[str, Due] = {}
+        new: dict[str, Changes] = {}
         try:
             for name, given in self._inputs.items():
-                now, waiting, outcome = given.due(frontiers[name])
-                for block in now:
+                due = dues[name] = given.due(frontiers[name])
+                for block in due.now:
                     if len(block.diffs):
                         self._runtime.feed(name, *block)
-                settling.append((given, frontiers[name], waiting, outcome))
             self._runtime.advance(frontiers)
+            if self._keeping is not None:
+                new = self._commit(self._keeping, dues)
         except BaseException:
             self._runtime.discard()  # the session still has the rows
             raise
-        for given, frontier, waiting, outcome in settling:
-            given.settle(frontier, waiting, outcome)
+        for name, given in self._inputs.items():
+            given.settle(dues[name])
         for shown in self._outputs.values():
-            self._move_on(shown)
+            self._move_on(shown, new.get(shown.name))
+        if self._keeping is not None:
+            self._keeping.settled()
         if release:
             self._release()
         self._deliver()
 
-    def _move_on(self, shown: Shown) -> None:
-        """Take note of an output's frontier, and of what somebody waits for."""
-        was, shown.frontier = shown.frontier, self._runtime.frontier(shown.name)
-        if was != shown.frontier and self._history != "all":
-            shown.since = was
+    def _commit(self, keeping: Keeping, dues: dict[str, Due]) -> dict[str, Changes]:
+        """Make a step that succeeded last, or take it back: what it shows."""
+        try:
+            taken = {name: Changes(*self._runtime.take(name)) for name in self._outputs}
+            new = {name: changes for name, changes in taken.items() if len(changes.diffs)}
+            keeping.commit(dues, new, {name: self._moved(shown) for name, shown in self._outputs.items()})
+        except BaseException:
+            keeping.keeper.undo()
+            raise
+        return new
+
+    def _moved(self, shown: Shown) -> tuple[Antichain, Antichain]:
+        """From where an output's times can be told apart, and its frontier, after a step."""
+        was, frontier, since = shown.frontier, self._runtime.frontier(shown.name), shown.since
+        if was != frontier and self._history != "all":
+            since = was
             if self._history is not None:
-                back = [tuple(max(c - int(self._history), 0) for c in time) for time in shown.frontier or was]
-                shown.since = antichain([*was, *back])
-        if shown.subscribers or not shown.keeps_changes:
+                back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
+                since = antichain([*was, *back])
+        return since, frontier
+
+    def _move_on(self, shown: Shown, new: Changes | None) -> None:
+        """Take note of an output's frontier, and of what somebody waits for; what is new, if it was taken already."""
+        shown.since, shown.frontier = self._moved(shown)
+        if new is not None:
+            shown.add(new)
+        elif shown.subscribers or not shown.keeps_changes:
             new = self._pull(shown)
+        if shown.subscribers:
             if new is not None:
                 changes = self._as_table(shown, new)
                 for fn in shown.subscribers:
@@ -471,8 +531,8 @@ class Session:
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
-    def changes(self, name: str) -> Table:
-        """What became complete since the last call: the columns, `_time` and `_diff`.
+    def changes(self, name: str, as_spark: bool = False) -> Any:
+        """What became complete since the last call: the columns, `_time` and `_diff`.  On Spark, if asked, a DataFrame.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -494,14 +554,17 @@ class Session:
             )
         self._pull(shown)
         unread, shown.unread = shown.unread, []
-        return self._as_table(shown, joined(unread) if unread else self._nothing(shown))
+        table = self._as_table(shown, joined(unread) if unread else self._nothing(shown))
+        return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:
         width, coordinates = len(shown.schema), len(self._coordinates)
         return Changes(np.empty((width, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
 
-    def snapshot(self, name: str, at: Any = None) -> Table:
+    def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.
+
+        With as_spark, where the program runs on Spark, it is a DataFrame.
 
         Where several coordinates leave no one last time, it is one that all of them have passed.
 
@@ -522,7 +585,8 @@ class Session:
             lanes, _, counts = self._nothing(shown)
         else:
             lanes, counts = shown.at(time)
-        return Table(shown.schema, lanes, None, counts, self._coordinates, self._pool)
+        table = Table(shown.schema, lanes, None, counts, self._coordinates, self._pool)
+        return on_spark.as_frame(self, table) if as_spark else table
 
     def _last_time(self, shown: Shown) -> Time | None:
         last = corners(shown.frontier, len(self._coordinates))

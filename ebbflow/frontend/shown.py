@@ -70,6 +70,20 @@ class Shown:
             self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
         self._in_log = self._summed = sum(len(part.diffs) for part in self._log)
 
+    def all(self) -> Changes | None:
+        """All that is kept, summed up as far as may be."""
+        if self._in_log > self._summed:
+            self._sum_up()
+        return self._log[0] if self._log else None
+
+    def resume(self, since: Antichain, frontier: Antichain, log: Changes, unread: Changes) -> None:
+        """Go on where a process left off."""
+        self.since, self.frontier = since, frontier
+        if len(log.diffs):
+            self._log, self._in_log, self._summed = [log], len(log.diffs), 0
+        if self.keeps_changes and len(unread.diffs):
+            self.unread = [unread]
+
     def is_kept(self, time: Time) -> bool:
         return any(before(element, time) for element in self.since)
 

@@ -81,6 +81,7 @@ class Outcome:
     times: Array
     diffs: Array
     rows: Rows | dict[Row, Row | None]  # or only those that changed
+    last: Array  # int64[lanes + 1, n]: the row of every key that was edited, and whether it is there
 
 
 class Keyed:
@@ -97,6 +98,14 @@ class Keyed:
         if len(edits) <= SMALL or len(edits) * SPREAD < len(self._rows.places):
             return self._one_by_one(edits)
         return self._as_arrays(edits)
+
+    def all(self) -> Array:
+        """Every row, as the edits that would lead to it: int64[lanes + 1, n]."""
+        lanes = self._sorted_in(self._rows).lanes
+        return np.concatenate([lanes, np.ones((1, lanes.shape[1]), np.int64)])
+
+    def __len__(self) -> int:
+        return len(self._rows.places) + len(self._rows.since)
 
     def settle(self, outcome: Outcome) -> None:
         """The step succeeded: its outcome is what stands."""
@@ -142,7 +151,10 @@ class Keyed:
                     found.append((after, time, 1))
         lanes = np.array([row for row, _, _ in found], np.int64).reshape(len(found), len(edits.lanes)).T
         times, diffs = (np.array([change[i] for change in found], np.int64) for i in (1, 2))
-        return Outcome(np.ascontiguousarray(lanes), times, diffs, now)
+        gone = lambda key: tuple(key[self._key.index(i)] if i in self._key else 0 for i in range(len(edits.lanes)))
+        final = [(*row, 1) if row is not None else (*gone(key), 0) for key, row in now.items()]
+        last_rows = np.array(final, np.int64).reshape(len(final), len(edits.lanes) + 1).T
+        return Outcome(np.ascontiguousarray(lanes), times, diffs, now, last_rows)
 
     # ---- many edits: as arrays ---------------------------------------------------------------
 
@@ -205,4 +217,5 @@ class Keyed:
             np.concatenate([times[removed], times[added]]),
             np.repeat(np.array([-1, 1], np.int64), [removed.sum(), added.sum()]),
             self._replaced(rows, at, lanes[:, final & there]),
+            np.concatenate([lanes[:, final], there[None, final]]),
         )

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -29,6 +28,7 @@ from ebbflow.errors import (
     UnknownOption,
     UnknownOutput,
     WrongTime,
+    users_place,
 )
 from ebbflow.frontend.dataflow import Dataflow
 from ebbflow.frontend.given import listed, told
@@ -36,10 +36,11 @@ from ebbflow.frontend.table import plain
 from ebbflow.pipeline import marks
 from ebbflow.pipeline.engine import Engine, InProcess
 from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SEQUENCE, SPARK, TIME, Shaped, Source
-from ebbflow.pipeline.latest import outdone, with_edits
+from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Progress, Sink
 
 INPUT, ROW = "_input", "_row{}"
+KEPT = 5  # notes of batches that stay, for one that comes again
 Time = tuple[int, ...]
 Frontiers = dict[str, list[Time]]
 
@@ -155,6 +156,7 @@ class Feed:
         self.coordinates = len(program.graph.coordinates)
         self.times = [TIME.format(i) for i in range(self.coordinates)]
         self.raised: BaseException | None = None
+        self.at = users_place()
 
     def frame(self) -> DataFrame:
         """All inputs as one stream: which one, when, how often, what is wrong, and the row in a column of its input."""
@@ -217,7 +219,7 @@ class Feed:
 
     def _note(self, query_id: str, batch_id: int) -> dict[str, Any]:
         """What a batch is judged by: the frontiers before it, and the outdone edits that it takes away."""
-        path = self.place / "batches" / f"{batch_id}.json"
+        path = self._note_of(batch_id)
         note = marks.read(path)
         if note is None or note["query"] != query_id:
             frontiers = {name: [list(time) for time in self.live.frontier(name)] for name in self.names}
@@ -232,9 +234,12 @@ class Feed:
             self._forget(batch_id)
         return note
 
+    def _note_of(self, batch_id: int) -> Path:
+        return self.place / "batches" / f"{batch_id}.json"
+
     def _forget(self, batch_id: int) -> None:
         """Notes of batches that cannot come again."""
-        old = self.place / "batches" / f"{batch_id - 5}.json"
+        old = self._note_of(batch_id - KEPT)
         if old.exists():
             for file in (marks.read(old) or {"outdone": {}})["outdone"].values():
                 (self.place / "outdone" / file).unlink(missing_ok=True)
@@ -303,11 +308,12 @@ class Feed:
                     columns[at] = F.lit(note["step"]).cast("bigint").alias(SEQUENCE.format(0))
                 stamps = [F.col(old).alias(new) for old, new in zip(self.times, times)]
                 frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
-            if name in note["outdone"]:
-                gone = self.spark.createDataFrame(self._read_outdone(note["outdone"][name]))
-                stamps = [F.lit(None).cast("bigint").alias(column) for column in times]
-                gone = gone.select(*shape.schema.names, *stamps, (-F.col(DIFF)).alias(DIFF))
-                frame = gone if frame is None else frame.unionByName(gone)
+            gone = self._outdone(note, name).to_take()
+            if len(gone):
+                edits = self.spark.createDataFrame(gone).select(
+                    *shape.schema.names, F.lit(None).cast("bigint").alias("_time"), DIFF
+                )
+                frame = edits if frame is None else frame.unionByName(edits)
             if frame is not None:
                 frames[name] = frame
         return frames
@@ -320,6 +326,7 @@ class Feed:
             raise DeadLetters(
                 f'batch {batch_id} has {seen["wrong"]:,} row{"" if seen["wrong"] == 1 else "s"} of "{plain(name)}" '
                 f"that cannot be taken in, for example: {seen['why']}.",
+                at=self.at,
                 hint='flow.stream(..., dead_letters="dir") keeps such rows with their reasons, and goes on.',
             )
         place = self.dead_letters / f"batch={batch_id}"
@@ -347,34 +354,28 @@ class Feed:
             progress = Progress(name, step, self.live.frontier(name), query_id, batch_id)
             sink.publish(self._as_frame(self.live.changes(name)), progress, self._home(name))
             marks.write(self.place / "progress" / f"{self._home(name).name}.json", progress.as_json())
-        kept = {}
+        note, kept = marks.read(self._note_of(batch_id)), {}
+        assert note is not None, "what a batch is judged by is written before it is taken in"
         for name, shape in self.shapes.items():
-            if shape.key and (file := self._keep_outdone(outdone(name), step)):
-                kept[name] = file
+            if shape.key:
+                output = outdone(name)
+                changes = self.live.changes(output)
+                shown = changes.toArrow() if isinstance(changes, DataFrame) else changes.to_arrow()
+                held = self._outdone(note, name).after(shown, note["frontiers"][name][0][0], self.live.frontier(output))
+                if len(held.rows):
+                    kept[name] = f"{self._home(output).name}-{step}.arrow"
+                    marks.put(self.place / "outdone" / kept[name], held.written())
         marks.write(self.place / "published.json", {"step": step, "outdone": kept})
         self.live.published(step)
 
+    def _outdone(self, note: Mapping[str, Any], name: str) -> Outdone:
+        file = note["outdone"].get(name)
+        if file is not None:
+            return Outdone.read((self.place / "outdone" / file).read_bytes())
+        return Outdone.none(self.shapes[name].schema)
+
     def _as_frame(self, changes: Any) -> DataFrame:
         return changes if isinstance(changes, DataFrame) else self.spark.createDataFrame(changes.to_arrow())
-
-    def _keep_outdone(self, output: str, step: int) -> str | None:
-        changes = self.live.changes(output)
-        table = changes.toArrow() if isinstance(changes, DataFrame) else changes.to_arrow()
-        if not len(table):
-            return None
-        file = f"{self._home(output).name}-{step}.arrow"
-        written = pyarrow.BufferOutputStream()
-        with pyarrow.ipc.new_stream(written, table.schema) as writer:
-            writer.write_table(table)
-        marks.put(self.place / "outdone" / file, written.getvalue().to_pybytes())
-        return file
-
-    def _read_outdone(self, file: str) -> pyarrow.Table:
-        """The edits to take away: each as often as it has become outdone since."""
-        with pyarrow.ipc.open_stream((self.place / "outdone" / file).read_bytes()) as reader:
-            table = reader.read_all()
-        columns = [name for name in table.column_names if name not in ("_time", DIFF)]
-        return table.group_by(columns).aggregate([(DIFF, "sum")]).rename_columns([*columns, DIFF])
 
 
 def _struct(schema: Schema) -> str:

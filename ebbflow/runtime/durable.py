@@ -13,13 +13,12 @@ import importlib
 import json
 import random
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-import ebbflow
 from ebbflow.columns.pool import BITS, KEY0, KEY1, Pool
 from ebbflow.dataflow.fingerprint import fingerprints
 from ebbflow.dataflow.graph import Graph
@@ -316,7 +315,7 @@ def as_antichain(times: list[list[int]]) -> Antichain:
 def manifest_for(graph: Graph, workers: int, pool: Pool) -> dict[str, Any]:
     each = fingerprints(graph)
     return {
-        "ebbflow": ebbflow.__version__,
+        "ebbflow": version(),
         "engine": engine(),
         "workers": workers,
         "coordinates": list(graph.coordinates),
@@ -361,21 +360,22 @@ def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
         raise CheckpointDiffers(f"{root} was made by another program: {what}.")
 
 
+def version() -> str:
+    try:
+        return metadata.version("ebbflow")
+    except metadata.PackageNotFoundError:
+        return "that is not installed"
+
+
 def engine() -> str:
     """A few letters for what the words of a heap mean: every number that has a name in the engine."""
     found: list[Any] = []
-    for module in STRUCTURES:
-        part: ModuleType = importlib.import_module(module)
+    house = Path(__file__).parents[1]
+    files = [*house.glob("trace/*.py"), *house.glob("operators/*.py"), house / "runtime/walk.py"]
+    for path in sorted([*files, house / "columns/evaluate.py"]):
+        part = importlib.import_module(".".join(("ebbflow", path.parent.name, path.stem)))
         found.append([(name, value) for name, value in sorted(vars(part).items()) if type(value) is int])
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
-
-
-STRUCTURES = [
-    *(f"ebbflow.trace.{name}" for name in ("heap", "table", "segment", "batch", "spine", "clock")),
-    *(f"ebbflow.operators.{name}" for name in ("node", "edges", "sums", "reducers", "arrange", "join", "reduce")),
-    "ebbflow.runtime.walk",
-    "ebbflow.columns.evaluate",
-]
 
 
 def layout_of(local: LocalRuntime) -> str:

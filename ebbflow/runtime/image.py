@@ -203,8 +203,7 @@ class Pages:
             H[first + start : first + start + length] = delta.words[at : at + length]
             at += length
         take_beside(worker, delta.beside)
-        H[worker.W + h.POOL] = worker.pool.address
-        H[worker.W + h.LIMIT] = worker.heap.limit
+        Written(worker).__exit__()
 
     def _hash(self) -> Array:
         hashes = np.empty((-(-len(self.worker.heap.words) // PAGE), 2), np.int64)
@@ -224,12 +223,16 @@ class Written:
         self.worker = worker
 
     def __enter__(self) -> None:
-        H, W = self.worker.H, self.worker.W
-        H[W + h.POOL] = H[W + h.LIMIT] = 0
+        H = self.worker.H
+        for at in self.worker.pool_words:
+            H[at] = 0
+        H[self.worker.W + h.LIMIT] = 0
 
     def __exit__(self, *error: object) -> None:
-        H, W = self.worker.H, self.worker.W
-        H[W + h.POOL], H[W + h.LIMIT] = self.worker.pool.address, self.worker.heap.limit
+        H = self.worker.H
+        for at in self.worker.pool_words:
+            H[at] = self.worker.pool.address
+        H[self.worker.W + h.LIMIT] = self.worker.heap.limit
 
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:

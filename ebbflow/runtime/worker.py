@@ -61,6 +61,7 @@ class Worker:
         H[W + h.GENERAL] = int(plan.general)
         H[W + h.WORKERS], H[W + h.ME] = workers, me
         H[W + h.POOL] = pool.address
+        self.pool_words = [W + h.POOL]  # where it is written that the text pool lies there, in this process
         for name, value in limits.items():
             H[W + LIMITS[name]] = value
         if plan.general:
@@ -137,7 +138,7 @@ class Worker:
             H[a + kinds.RAW] = int(is_consolidated(cell, self.plan))
         elif cell.kind == kinds.DELAY:
             words = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
-            H[a + kinds.SPEC] = heap.keep(words)
+            H[a + kinds.SPEC] = self.keep_program(words)
 
     def lay_table(self, a: int, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
         heap, H = self.heap, self.H
@@ -219,9 +220,15 @@ class Worker:
             return self.heap.keep([block.COPY, len(lanes), *lanes])
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
         blocked = int(runs_in_blocks(words))
-        laid = self.heap.keep([block.PROGRAM, self.heap.keep(words), len(stage.schema), len(stage.columns), blocked])
+        laid = self.heap.keep([block.PROGRAM, self.keep_program(words), len(stage.schema), len(stage.columns), blocked])
         self.stages[laid] = stage
         return laid
+
+    def keep_program(self, words) -> int:
+        """The address of an expression's program, which may speak of the pool."""
+        at = self.heap.keep(words)
+        self.pool_words += [at + int(i) for i in np.flatnonzero(words == self.pool.address)]
+        return at
 
     def lay_program(self) -> int:
         plan, H = self.plan, self.H

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ebbflow.errors import DamagedFile, DiskRefused, NotACheckpoint, SecondSession
 
 DRAFT = ".draft"  # how private names end
+TOGETHER = 1 << 22  # bytes that are written by one call
 PATIENCE = 10.0  # seconds to wait for another session that is in the middle of a commit
 Block = bytes | memoryview
 
@@ -134,7 +135,8 @@ class Store:
         handle = self.files.create(draft)
         try:
             try:
-                for block in blocks:
+                few = sum(map(len, blocks)) <= TOGETHER
+                for block in [b"".join(blocks)] if few else blocks:
                     view = memoryview(block).cast("B")
                     while len(view):
                         view = view[self.files.write(handle, view) :]

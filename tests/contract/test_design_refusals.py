@@ -279,6 +279,10 @@ def test_loops_that_are_not_well_formed():
     a = flow.input("a", "x long")
     refused("PlanError", lambda: a.iterate(lambda c: c.select(y="x")))
     refused("PlanError", lambda: a.iterate(lambda c: None))
+    refused("PlanError", lambda: a.iterate(lambda: a))
+    refused("PlanError", lambda: a.iterate(lambda c, d: c))
+    refused("PlanError", lambda: a.iterate(lambda c: c, on_limit=np.arange(3)))
+    refused("NotAnExpression", lambda: a.drop(np.arange(3)))
     refused("PlanError", lambda: a.iterate(lambda c: c, max_rounds=0))
     kept = []
     a.iterate(lambda c: (kept.append(c), c)[1])

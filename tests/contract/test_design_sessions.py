@@ -339,7 +339,9 @@ def test_counters_count():
         assert {"rows", "visits", "answers", "replayed", "words"} <= set(live.counters())
 
 
-def test_checkpoints_are_promised_and_say_so(tmp_path):
-    with pytest.raises(ebb.EbbflowError) as raised:
-        echo().run(checkpoint=str(tmp_path))
-    assert type(raised.value).__name__ == "NotBuiltYet" and "not built yet" in str(raised.value)
+def test_a_checkpoint_survives_its_session(tmp_path):
+    with echo().run(checkpoint=str(tmp_path / "state")) as live:
+        live.insert("edges", [(1, 2)])
+        live.commit()
+    with echo().run(checkpoint=str(tmp_path / "state")) as live:
+        assert live.snapshot("copy").rows() == [(1, 2, 1)] and live.frontier("copy") == [(1,)]

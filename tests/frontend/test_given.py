@@ -36,7 +36,7 @@ def make(schema=ALL, key=(), coordinates=("time",)):
 
 
 def taken(given_):
-    (block,), _, _ = given_.due(((10**6,),))
+    (block,) = given_.due(((10**6,),)).now
     return block.lanes.tolist(), block.times.tolist(), block.diffs.tolist()
 
 
@@ -68,7 +68,7 @@ def test_rows_stay_in_the_order_given_however_they_came():
     input_.edit("insert", [(0,)], None, 1)
     input_.edit("insert", {"id": [1, 2]}, None, 1)
     input_.edit("insert", [(3,)], None, 1)
-    blocks, _, _ = input_.due(())
+    blocks = input_.due(()).now
     assert [i for block in blocks for i in block.lanes[0].tolist()] == [0, 1, 2, 3]
 
 

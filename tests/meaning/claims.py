@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from ebbflow.columns.schema import LONG, STRING, Schema, Type
 from tests.meaning.histories import Step, histories
 from tests.meaning.programs import DOMAINS, PAIR, Sketch
-from tests.meaning.runtimes import ASKED, RUNTIMES, judge
+from tests.meaning.runtimes import ASKED, FEW_HISTORIES, RUNTIMES, judge
 
 COORDINATES = ("time", "valid", "known")
 SMALL = {LONG: [0, 1, 2], STRING: ["", "a", "ab", "b", "é"]}
@@ -34,7 +34,7 @@ def claim(
     schemas = schemas or {"x": PAIR, "y": PAIR}
 
     def make(program: Callable) -> Callable:
-        @pytest.mark.parametrize("runtime", ASKED)
+        @pytest.mark.parametrize("runtime", [*ASKED, *ON_SPARK])
         @pytest.mark.parametrize("width", widths, ids="{} wide".format)
         def test(runtime: str, width: int) -> None:
             s = Sketch(*COORDINATES[:width])
@@ -42,7 +42,7 @@ def claim(
             inputs = {name: [domain(t, nulls) for t in schema.types] for name, schema in schemas.items()}
 
             @settings(
-                max_examples=examples if runtime == "local-1" else examples // 2,
+                max_examples=2 if runtime in FEW_HISTORIES else examples if runtime == "local-1" else examples // 2,
                 deadline=None,
                 derandomize=True,
                 database=None,

@@ -5,6 +5,7 @@ Rule: every claim about meaning is put to every runtime in `RUNTIMES`; a new run
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -23,8 +24,22 @@ def local(graph: Graph, pool: Pool, workers: int, **options):
     return import_module("ebbflow.runtime.local").LocalRuntime(graph, workers=workers, pool=pool, **options)
 
 
+def durable(graph: Graph, pool: Pool, **options):
+    return import_module("tests.meaning.restarting").Restarting(graph, pool, **options)
+
+
 def oracle(graph: Graph, pool: Pool):
     return import_module("ebbflow.runtime.oracle").OracleRuntime(graph, pool=pool)
+
+
+def tasks(graph: Graph, pool: Pool, **options):
+    """On Spark's runtime, its tasks in this process, each run twice with all that has no order in another one."""
+    return import_module("tests.meaning.sparks").twice(graph, pool, **options)
+
+
+def spark(graph: Graph, pool: Pool, **options):
+    """On Spark itself, in the session that all tests of a process share."""
+    return import_module("tests.meaning.sparks").real(graph, pool, **options)
 
 
 RUNTIMES: dict[str, Callable] = {
@@ -35,9 +50,19 @@ RUNTIMES: dict[str, Callable] = {
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
     "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
     "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2),  # nothing stays where it is
+    "local-durable": durable,  # opened again between steps
+    "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
     "local-sealed-sliced": partial(local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20),
 }
-ASKED = ["local-1", "local-2", "local-3"]  # by every claim; the others are asked in bulk
+RUNTIMES |= {
+    "tasks-narrow": partial(tasks, shards=3),
+    "tasks-wide": partial(tasks, shards=5, wide_rows=1, narrow_words=-1, width=3),
+    "tasks": partial(tasks, shards=4, wide_rows=1, narrow_words=60, width=2),  # wide, and narrow in the middle of it
+    "spark": partial(spark, shards=3, wide_rows=12, narrow_words=40, width=2),
+}
+ON_SPARK = ["tasks", *(["spark"] if os.environ.get("EBBFLOW_SPARK_ALL") else [])]  # asked by claims, a few histories
+FEW_HISTORIES = [*ON_SPARK, "local-durable"]
+ASKED = ["local-1", "local-2", "local-3", "local-durable"]  # by every claim; the others are asked in bulk
 
 
 class Disagreement(AssertionError):

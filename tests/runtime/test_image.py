@@ -5,6 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import ebbflow as ebb
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
@@ -215,3 +216,23 @@ def test_a_segment_that_is_not_one_is_refused(at):
     assert (sections(data)["a"].words == words).all()
     with pytest.raises(DamagedFile):
         sections(data[: at % len(data)], "here")
+
+
+def test_what_an_expression_knows_of_the_pool_is_said_anew_in_every_process():
+    flow = ebb.Dataflow()
+    names = flow.input("names", "name string")
+    flow.output("late", names.filter(ebb.col("name") > "m"))
+    (stage,) = stages.cut(rewrite(flow.graph)[0])
+    host, files = host_of(stage.graph), Cupboard()
+    assert len(host.workers[0].pool_words) > 1
+    name = files.put({"0": Pages(host.workers[0]).delta()})
+    close(host)
+    pool = Pool()
+    pool.encode_texts(["ballast"])
+    host = host_of(stage.graph, pool=pool)
+    Pages(host.workers[0]).catch_up([name], files.reader("0"))
+    ids = pool.encode_texts(["zoë", "ann"])
+    rows = {"names": (ids[None], np.zeros((2, 1), np.int64), np.ones(2, np.int64))}
+    assert [row[1] for row in listed(host.advance(rows, ((0,),), ((1,),)))] == [(int(ids[0]),)]
+    assert pool.address in host.workers[0].H[host.workers[0].pool_words]
+    close(host)

@@ -175,6 +175,7 @@ class SparkRuntime:
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
         self.is_durable = durable
+        self.release: Callable[[], object] | None = None
         self.words: dict[str, Any] = {}  # what the session said at the last step
         self.delivery: dict[str, Any] | None = None  # the one that was taken in last
         self.journals: dict[str, Journal] = {}
@@ -296,7 +297,15 @@ class SparkRuntime:
         return {**counted, "supersteps": self.supersteps, "jobs": getattr(self.cluster, "jobs", 0)}
 
     def close(self) -> None:
-        """Nothing is held here that would have to be given back: state is files."""
+        """State is files, and stays; or goes, where it was only to last as long as the session."""
+        if self.release is not None:
+            self.done = {name: [self.loaded(block) for block in blocks] for name, blocks in self.done.items()}
+            self.release()
+
+    @property
+    def step(self) -> int:
+        """The number of the last step that counts."""
+        return self.ledger.step if self.is_durable else self.supersteps
 
     # ---- what a durable one does -------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import shutil
 import sys
 from typing import Any
 
-from ebbflow.errors import MissingJava, MissingPackage, OtherPython
+from ebbflow.errors import MissingJava, MissingPackage, OtherPython, TypeMismatch
 
 QUIET = "ERROR"
 BATCH_ROWS = 100_000  # rows in one Arrow batch: packing is twice as fast as with Spark's 10,000
@@ -51,6 +51,7 @@ def defaults() -> dict[str, Any]:
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         "spark.log.level": QUIET,
+        "spark.ui.showConsoleProgress": "false",
         "spark.ui.enabled": "false",  # nothing listens but Spark's own processes, on the loopback
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -83,12 +84,12 @@ def require() -> None:
 
 def check_session(session: Any) -> Any:
     """Refuse what is not a session whose DataFrames we can work with."""
-    require()
     if not hasattr(session, "createDataFrame") or not hasattr(session, "range"):
-        raise MissingPackage(
+        raise TypeMismatch(
             f"run takes a Spark session first, not {type(session).__name__}.",
             hint="spark = ebb.spark(), or your own SparkSession; without one, flow.run() runs in this process.",
         )
+    require()
     version = tuple(int(part) for part in session.version.split(".")[:2])
     if version < (4, 1):
         raise MissingPackage(

@@ -1,0 +1,138 @@
+"""How the cost of one change grows with what stands around it: `python -m benchmarks.growth`.
+
+One question a plot: as the graph grows at constant degree, as the roots grow in number, as history grows, as more
+times are handed over at once.  Work in proportion to the change shows as a line that stays flat, or follows the size of
+the answer.
+
+Rule: a point is one process, measured like every other row; the plots are drawn from what is stored beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from benchmarks.chart import Line, chart
+
+HOME = Path(__file__).parent
+POINTS = HOME / "results" / "growth.json"
+PLOTS = HOME / "plots"
+
+
+@dataclass(frozen=True)
+class Question:
+    name: str
+    title: str
+    across: str
+    points: tuple[tuple[str, str, dict[str, Any], int], ...]  # line, workload, options, where on the axis
+
+
+def _points(line: str, workload: str, key: str, values: tuple[int, ...], **fixed: Any) -> list[tuple]:
+    return [(line, workload, {**fixed, key: value}, value) for value in values]
+
+
+def _graphs(line: str, workload: str, **fixed: Any) -> list[tuple]:
+    sizes = (1_000, 10_000, 100_000, 1_000_000)
+    return [(line, workload, {**fixed, "nodes": size, "edges": 2 * size}, size) for size in sizes]
+
+
+SMALL = {"nodes": 1000, "edges": 2000}
+QUESTIONS = (
+    Question(
+        "graph",
+        "As the graph grows, two edges a node",
+        "nodes",
+        (
+            *_graphs("reach, one time a step", "reach", step=1, times=300),
+            *_graphs("reach, 100 times a step", "reach", step=100, times=1000),
+            *_graphs("bfs, one time a step", "bfs", step=1, times=300),
+            *_graphs("degrees, 1000 times a step", "degrees", step=1000, times=20_000),
+        ),
+    ),
+    Question(
+        "roots",
+        "As the roots grow in number (reach, 1,000 nodes, 2,000 edges)",
+        "roots",
+        (
+            *_points("one time a step", "reach", "roots", (1, 3, 10, 30, 100, 300), step=1, times=500, **SMALL),
+            *_points("100 times a step", "reach", "roots", (1, 3, 10, 30, 100, 300), step=100, times=1000, **SMALL),
+        ),
+    ),
+    Question(
+        "step",
+        "As more times are handed over at once",
+        "times a step",
+        (
+            *_points("reach", "reach", "step", (1, 10, 100, 1000, 10_000), times=10_000, **SMALL),
+            *_points("bfs", "bfs", "step", (1, 10, 100, 1000, 10_000), times=20_000, **SMALL),
+            *_points("scc", "scc", "step", (1, 10, 100, 1000), times=1000, **SMALL),
+            *_points(
+                "degrees", "degrees", "step", (1, 10, 100, 1000, 10_000), times=20_000, nodes=10_000, edges=50_000
+            ),
+        ),
+    ),
+    Question(
+        "history",
+        "As history grows: the last thousand single changes of so many (1,000 nodes, 2,000 edges)",
+        "changes before",
+        (
+            *_points("reach", "reach", "times", (2_000, 5_000, 20_000, 50_000), step=1, **SMALL),
+            *_points("bfs", "bfs", "times", (2_000, 5_000, 20_000, 100_000), step=1, **SMALL),
+        ),
+    ),
+)
+
+
+def measured(question: Question, say: Console) -> Iterator[dict[str, Any]]:
+    for line, workload, options, at in question.points:
+        say.print(f"{question.name}: {line}, {question.across} {at:,}", highlight=False)
+        command = [sys.executable, "-m", "benchmarks.child", workload, json.dumps(options)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=HOME.parent)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        found = json.loads(done.stdout)
+        us = found["last_steps"]["p50"] if question.name == "history" else found["us_per_time"]
+        yield {"question": question.name, "line": line, "at": at, "us": us, "p99": found["steps"]["p99"]}
+
+
+def draw(points: list[dict[str, Any]]) -> list[Path]:
+    PLOTS.mkdir(exist_ok=True)
+    drawn = []
+    for question in QUESTIONS:
+        here = [point for point in points if point["question"] == question.name]
+        names = list(dict.fromkeys(point["line"] for point in here))
+        lines = [Line(name, tuple((p["at"], p["us"]) for p in here if p["line"] == name)) for name in names]
+        if lines:
+            path = PLOTS / f"{question.name}.svg"
+            path.write_text(chart(question.title, question.across, "microseconds a time", lines), encoding="utf-8")
+            drawn.append(path)
+    return drawn
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice([question.name for question in QUESTIONS]))
+@click.option("--draw-only", is_flag=True, help="Draw what was measured before.")
+def main(names: tuple[str, ...], draw_only: bool) -> None:
+    """Measure how the cost of a change grows, and draw it."""
+    say = Console(stderr=True)
+    points = json.loads(POINTS.read_text()) if POINTS.exists() else []
+    if not draw_only:
+        for question in QUESTIONS:
+            if not names or question.name in names:
+                found = list(measured(question, say))
+                points = [point for point in points if point["question"] != question.name] + found
+                POINTS.write_text(json.dumps(points, indent=1) + "\n")
+    for path in draw(points):
+        print(path.relative_to(HOME.parent))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Opening a program on Spark: a session of Spark's, a directory, a number of shards.
+
+State lies in files that every machine of the cluster can read.  Without a checkpoint they lie in a temporary directory,
+which goes with the session; that is enough where Spark runs on this machine alone.
+
+Rule: what cannot work is refused before a task is started.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ebbflow.columns.pool import Pool
+from ebbflow.columns.resolve import near
+from ebbflow.dataflow.graph import Graph
+from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption
+from ebbflow.runtime.spark.cluster import SparkCluster, parallelism
+from ebbflow.runtime.spark.runtime import SparkRuntime
+from ebbflow.runtime.spark.session import check_session
+from ebbflow.runtime.worker import WORKERS_AT_MOST
+from ebbflow.trace.store import local_path
+
+
+def on(spark: Any, shards: int | None = None) -> Callable[..., SparkRuntime]:
+    """What makes the runtime of a program in this session of Spark's."""
+    check_session(spark)
+    if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int)):
+        raise TypeMismatch(
+            f"shards is a number, 1 to {WORKERS_AT_MOST}, not {shards!r:.60}.", hint="run(spark, shards=8)"
+        )
+    count = min(WORKERS_AT_MOST, max(1, 2 * parallelism(spark))) if shards is None else shards
+
+    def make(
+        graph: Graph, workers: int = 1, pool: Pool | None = None, checkpoint: object = None, **options: Any
+    ) -> Any:
+        if workers != 1:
+            raise UnknownOption(
+                "on Spark a program has shards rather than workers.", hint=f"run(spark, shards={workers})"
+            )
+        for option in options:
+            if option not in SparkRuntime.OPTIONS:
+                raise UnknownOption(
+                    f'run on Spark has no option "{option}".',
+                    hint=near(option, ["shards", "history", "checkpoint", *SparkRuntime.OPTIONS])
+                    or "It has shards=, history= and checkpoint=.",
+                )
+        root = os.path.abspath(local_path(checkpoint)) if checkpoint is not None else temporary(spark)
+        runtime = SparkRuntime(graph, SparkCluster(spark), root, count, pool, durable=checkpoint is not None, **options)
+        if checkpoint is None:
+            runtime.release = weakref.finalize(runtime, shutil.rmtree, root, True)
+        return runtime
+
+    return make
+
+
+def temporary(spark: Any) -> str:
+    """A directory for state that goes with the session."""
+    master = str(spark.conf.get("spark.master", "local"))
+    if not master.startswith("local"):
+        raise NotACheckpoint(
+            "on a cluster the state of a program lies in a directory that all its machines share, and none was given.",
+            hint='run(spark, checkpoint="/shared/place")',
+        )
+    root = tempfile.mkdtemp(prefix="ebbflow-")
+    os.chmod(root, 0o700)
+    return root
