@@ -49,6 +49,7 @@ class Pool:
         self._header = np.zeros(HEADER, np.int64)
         self._header[[KEY0, KEY1, BITS]] = *key, bits
         self._kept: list[np.ndarray] = [self._header]
+        self._recent = np.zeros((RECENT, 3), np.int64)  # short texts: the word, the length, the id
         self._chunk = FIRST_CHUNK // 2
         self._chunks: list[tuple[int, np.ndarray]] = []  # after how many words each begins
         self._grow_table()
@@ -152,7 +153,7 @@ class Pool:
     def _intern(self, text: np.ndarray, offsets: np.ndarray, valid: np.ndarray, ids: np.ndarray) -> None:
         row = 0
         with self._lock:
-            while (row := int(intern(memory(), self.address, text, offsets, valid, ids, row))) < len(ids):
+            while (row := int(intern(memory(), self.address, text, offsets, valid, ids, row, self._recent))) < len(ids):
                 self._make_room(int(offsets[row + 1] - offsets[row]))
 
     def _grow_table(self) -> None:
@@ -265,15 +266,15 @@ def word_at(bytes_, at):
 
 
 @kernel
-def intern(H, pool, bytes_, offsets, valid, ids, row):
+def intern(H, pool, bytes_, offsets, valid, ids, row, out):
     """Give each text from `row` on its id, adding those that are new.
 
-    needs:  text i is bytes_[offsets[i]:offsets[i+1]], absent where valid[i] is 0; the pool's lock is held.
+    needs:  text i is bytes_[offsets[i]:offsets[i+1]], absent where valid[i] is 0; the pool's lock is held; out: short
+            texts of this pool that were met lately, `word, length, id` each, zeros at first.
     leaves: ids[row:end] written (absent ones untouched); end is the number of rows, or the row for which the
             table (more than half full) or the arena (too little left) must grow first.
     """
     table = H[pool + SLOTS]
-    met = np.zeros((RECENT, 3), np.int64)  # a word, its length, its id
     for r in range(row, len(ids)):
         if valid[r] == 0:
             continue
@@ -295,8 +296,8 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
         recent = np.int64(0)
         if n == 1:  # a short text is likely to have been met a moment ago
             recent = (((H[p] ^ length) * -7046029254386353131) >> 58) & (RECENT - 1)
-            if met[recent, 0] == H[p] and met[recent, 1] == length:
-                ids[r] = met[recent, 2]
+            if out[recent, 0] == H[p] and out[recent, 1] == length:
+                ids[r] = out[recent, 2]
                 continue
         id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
         if H[pool + BITS] < 64:
@@ -324,9 +325,9 @@ def intern(H, pool, bytes_, offsets, valid, ids, row):
             id_ = next_id(id_)
         ids[r] = id_
         if n == 1:
-            met[recent, 0] = H[H[s + PLACE]]
-            met[recent, 1] = length
-            met[recent, 2] = id_
+            out[recent, 0] = H[H[s + PLACE]]
+            out[recent, 1] = length
+            out[recent, 2] = id_
     return len(ids)
 
 

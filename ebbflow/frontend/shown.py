@@ -74,7 +74,7 @@ class Shown:
         """All that is kept, summed up as far as may be."""
         if self._in_log > self._summed:
             self._sum_up()
-        return self._log[0] if self._log else None
+        return joined(self._log) if self._log else None
 
     def resume(self, since: Antichain, frontier: Antichain, log: Changes, unread: Changes) -> None:
         """Go on where a process left off."""
