@@ -42,7 +42,8 @@ class Record(NamedTuple):
 class Ledger:
     def __init__(self, store: Store, manifest: dict[str, Any], head: Record):
         self.store, self.manifest, self.head = store, manifest, head
-        self.is_lost = False  # another session went on, or nobody knows what is on disk
+        self.is_lost = False  # another session went on
+        self.doubtful: str | None = None  # a record that may be there and must not count
 
     @property
     def step(self) -> int:
@@ -111,7 +112,8 @@ class Ledger:
             except FileExistsError:
                 self.lose(number)
             except BaseException:
-                self.take_back(name)
+                with contextlib.suppress(OSError):
+                    self.take_back(name)
                 raise
             self.head = Record(number, state, files, digest_of(data))
             if store.get(LEDGER, name) != data:
@@ -130,19 +132,19 @@ class Ledger:
 
     def refuse_if_lost(self) -> None:
         if self.is_lost:
-            raise SecondSession(
-                f"this session does not go on with {self.store.root}: another one did, or the disk failed."
-            )
+            raise SecondSession(f"this session does not go on with {self.store.root}: another one did.")
+        if self.doubtful is not None:
+            with disk_refusals(f"{self.store.root} cannot go on"), self.store.held():
+                if steps_of(self.store)[-1] > self.step + 1:
+                    self.lose(steps_of(self.store)[-1])
+                self.take_back(self.doubtful)
 
     def take_back(self, name: str) -> None:
-        """A record whose sync failed must not count."""
-        path = self.store.path(LEDGER, name)
-        with contextlib.suppress(OSError):
-            self.store.files.remove(path)
-        try:
-            self.is_lost = name in self.store.names(LEDGER)
-        except OSError:
-            self.is_lost = True
+        """A record whose sync failed must not count; until it is gone, nothing goes on."""
+        self.doubtful = name
+        if name in self.store.names(LEDGER):
+            self.store.files.remove(self.store.path(LEDGER, name))
+        self.doubtful = None
 
     def sweep(self) -> None:
         """Remove old records, and files that none of the others speaks of."""

@@ -18,9 +18,9 @@ import re
 import stat
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from ebbflow.errors import DamagedFile, DiskRefused, NotACheckpoint, SecondSession
+from ebbflow.errors import DamagedFile, DiskRefused, EbbflowError, NotACheckpoint, SecondSession
 
 DRAFT = ".draft"  # how private names end
 TOGETHER = 1 << 22  # bytes that are written by one call
@@ -188,27 +188,35 @@ class Store:
                 gone += 1
         return gone
 
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Held:
         """The directory for oneself, for a moment."""
+        return Held(self)
+
+
+class Held:
+    def __init__(self, store: Store):
+        self.store = store
+        self.handle: int | None = None
+
+    def __enter__(self) -> None:
         began = time.monotonic()
         while True:
             try:
-                handle = self.files.lock(self.root)
-                break
+                self.handle = self.store.files.lock(self.store.root)
+                return
             except BlockingIOError:
                 if time.monotonic() - began > PATIENCE:
-                    raise SecondSession(f"another session holds {self.root}, in the middle of a commit.") from None
+                    root = self.store.root
+                    raise SecondSession(f"another session holds {root}, in the middle of a commit.") from None
                 time.sleep(0.005)
             except OSError as error:
                 if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EBADF):
                     raise
-                yield  # a disk without locks: `link` still lets only one win
-                return
-        try:
-            yield
-        finally:
-            self.files.close(handle)
+                return  # a disk without locks: `link` still lets only one win
+
+    def __exit__(self, *error: object) -> None:
+        if self.handle is not None:
+            self.store.files.close(self.handle)
 
 
 def name_of(blocks: Iterable[Block]) -> str:
@@ -236,10 +244,14 @@ def local_path(place: object) -> str:
     return os.path.abspath(path)
 
 
-@contextlib.contextmanager
-def disk_refusals(doing: str) -> Iterator[None]:
+class disk_refusals:
     """What the disk refuses, as a sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise DiskRefused(f"{doing}: the disk refused ({error.strerror or error}).") from error
+
+    def __init__(self, doing: str):
+        self.doing = doing
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, EbbflowError):
+            raise DiskRefused(f"{self.doing}: the disk refused ({error.strerror or error}).") from error

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from ebbflow.columns.schema import LONG, STRING, Schema, Type
 from tests.meaning.histories import Step, histories
 from tests.meaning.programs import DOMAINS, PAIR, Sketch
-from tests.meaning.runtimes import ASKED, FEW_HISTORIES, RUNTIMES, judge
+from tests.meaning.runtimes import ASKED, FEW_HISTORIES, ON_SPARK, RUNTIMES, judge
 
 COORDINATES = ("time", "valid", "known")
 SMALL = {LONG: [0, 1, 2], STRING: ["", "a", "ab", "b", "é"]}
