@@ -69,6 +69,7 @@ from ebbflow.trace.tally import (
 
 NULL = -9223372036854775808
 SORTED_BY_HAND = 24  # entries of a moment that are put in the order of their keys before they speak
+BEYOND_CACHE = 1 << 16  # words of a table whose entries are not at hand
 ROWS_AT_ONCE = 1 << 15  # that a closing moment says before it pauses, so that they can move on
 
 
@@ -226,6 +227,11 @@ def find_places(H, W, ty, b, n):
     for i in range(n):  # the end of `hash_lanes`, and the slot that it leads to
         h = H[hashes + i] * -4658895280553007687
         H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & mask
+    if mask * width > BEYOND_CACHE:  # ask for all of them before waiting for any
+        near = 0
+        for i in range(n):
+            near ^= H[slots + H[hashes + i] * width]
+        H[places] = near
     c = H[columns]
     s = H[columns + 1]
     made = 0

@@ -90,6 +90,9 @@ class Host:
                 self.quick_slice(rows, times, results)
             else:
                 self.chain_slices(rows, times, results)
+        else:
+            for worker in self.workers:  # nothing to do: a moment to keep the state small
+                worker.tidy()
         return results
 
     def undo(self) -> None:
