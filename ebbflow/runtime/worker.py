@@ -26,7 +26,7 @@ from ebbflow.runtime.retime import retime
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 from ebbflow.trace import tally as tallies
-from ebbflow.trace.clock import intern_time, mark_complete, respread
+from ebbflow.trace.clock import intern_rows, mark_complete, respread
 from ebbflow.trace.table import resize
 
 TRIM_EVERY = 64
@@ -320,14 +320,9 @@ class Worker:
 
     def ranks(self, times: np.ndarray) -> np.ndarray:
         """The ranks of rows of coordinates, in the general clock."""
-        H, W = self.H, self.W
-        scratch = int(H[W + h.ROW + h.PTR])
-        distinct, which = np.unique(times, axis=0, return_inverse=True)
-        found = np.empty(len(distinct), np.int64)
-        for i, row in enumerate(distinct):
-            H[scratch : scratch + len(row)] = row
-            found[i] = intern_time(H, W, scratch)
-        return found[which.reshape(-1)]
+        found = np.empty(len(times), np.int64)
+        intern_rows(self.H, self.W, np.ascontiguousarray(times), found)
+        return found
 
     def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
         cell = self.plan.inputs.get(name)

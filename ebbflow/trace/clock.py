@@ -15,6 +15,7 @@ from ebbflow.trace.heap import (
     LEN,
     LOWER,
     PTR,
+    ROW,
     TIMES,
     TIMESLOTS,
     TOO_MANY_TIMES,
@@ -100,6 +101,28 @@ def intern_time(H, W, p):
     if (rank + 1) * 2 > mask:
         respread(H, W, (mask + 1) * 2)
     return rank
+
+
+@kernel
+def intern_rows(H, W, rows, ids):
+    """The ranks of many times.
+
+    needs:  rows: int64[n, coordinates]; ids: room for n.
+    leaves: ids: the rank of each; equal ones that stand together are looked up once.
+    """
+    c = rows.shape[1]
+    at = H[W + ROW + PTR]
+    for i in range(rows.shape[0]):
+        k = 0
+        if i:
+            while k < c and rows[i, k] == rows[i - 1, k]:
+                k += 1
+        if i and k == c:
+            ids[i] = ids[i - 1]
+        else:
+            for k in range(c):
+                H[at + k] = rows[i, k]
+            ids[i] = intern_time(H, W, at)
 
 
 @inline
