@@ -30,7 +30,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import compiler
+from numba.core import cgutils, compiler
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -40,7 +40,7 @@ from numba.extending import lower_builtin, models, register_model, typeof_impl
 from ebbflow.columns import border as b
 from ebbflow.columns import bundle
 from ebbflow.columns.kept import TWINS, directory, is_private, kernels, source, symbol
-from ebbflow.columns.memory import Memory, all_memory
+from ebbflow.columns.memory import Memory, all_memory, give_way, load_shared, store_shared
 
 DIGEST = 32
 KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each other's code away
@@ -87,6 +87,24 @@ class _All(AbstractTemplate):
         return signature(MEMORY) if not args else None
 
 
+@infer_global(load_shared)
+class _LoadShared(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.int64, types.int64)
+
+
+@infer_global(store_shared)
+class _StoreShared(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64, types.int64)
+
+
+@infer_global(give_way)
+class _GiveWay(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none)
+
+
 def _pointer(builder: Any, at: Any) -> Any:
     return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
 
@@ -99,6 +117,24 @@ def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
 def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     builder.store(args[2], _pointer(builder, args[1]))
+    return context.get_dummy_value()
+
+
+@lower_builtin(load_shared, types.int64)
+def _load_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load_atomic(_pointer(builder, args[0]), "acquire", 8)
+
+
+@lower_builtin(store_shared, types.int64, types.int64)
+def _store_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store_atomic(args[1], _pointer(builder, args[0]), "release", 8)
+    return context.get_dummy_value()
+
+
+@lower_builtin(give_way)
+def _give_way(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    yields = ir.FunctionType(ir.IntType(32), [])
+    builder.call(cgutils.get_or_insert_function(builder.module, yields, "sched_yield"), [])
     return context.get_dummy_value()
 
 

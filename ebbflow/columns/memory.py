@@ -10,6 +10,7 @@ Rule: this is the one place that reads or writes memory without a check; whoever
 from __future__ import annotations
 
 import ctypes
+import time
 from typing import Any
 
 import numpy as np
@@ -34,3 +35,18 @@ _MEMORY = Memory()
 def all_memory() -> Memory:
     """`H`, for a kernel that Python calls often: an argument less to look at."""
     return _MEMORY
+
+
+def load_shared(at: int) -> int:
+    """The word at an address that another thread writes; what it wrote before is seen after."""
+    return int(_MEMORY[at])
+
+
+def store_shared(at: int, word: int) -> None:
+    """Write a word that another thread reads, after everything that was written before."""
+    _MEMORY[at] = word
+
+
+def give_way() -> None:
+    """Let another thread have the core."""
+    time.sleep(0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ebbflow.columns.expression import Call, Column, Expr
-from ebbflow.columns.schema import Schema
+from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.order import Block, blocks
@@ -179,6 +179,10 @@ class _Lowering:
         self.of: dict[int, list[Cell]] = {}  # the cells of a node, in the order of the walk
         self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
         self.arrangements: dict[tuple[int, tuple[str, ...]], Family] = {}
+        self.rotated: dict[int, int] = {}  # arrangements of a loop variable that are left out: the body's reduction
+        self.indexed: dict[int, tuple[str, ...]] = {}  # distincts kept by part of their columns
+        self.turns: dict[int, tuple[Cell, Cell]] = {}  # joins with such a variable: with its start, with the body
+        self.beginnings: set[int] = set()  # cells that arrange only what a variable starts with
         outputs = [i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)]
         self.wanted = graph.ancestors(*outputs) if outputs else set()
         self.consumers = [[c for c in found if c in self.wanted] for found in graph.consumers()]
@@ -196,8 +200,10 @@ class _Lowering:
 
     def plan(self) -> Plan:
         graph = self.graph
+        self.find_rotations()
         for i in sorted(self.wanted):
             self.make(i)
+        self.turn_joins()
         for i in sorted(self.wanted):
             self.connect(i)
         self.choose_places()
@@ -239,6 +245,12 @@ class _Lowering:
                 self.cell(kinds.OUTPUT, i, schema)
             case n.Arrange():
                 self.arrange(i)
+            case n.Join(left, right, columns) if left in self.rotated or right in self.rotated:
+                families = self.family(left), self.family(right)
+                self.turns[i] = (
+                    self.cell(kinds.JOIN, i, schema, left=families[0], right=families[1], columns=columns),
+                    self.cell(kinds.JOIN, i, schema, left=families[0], right=families[1], columns=columns),
+                )
             case n.Join(left, right, columns):
                 self.emitters[i] = self.cell(
                     kinds.JOIN, i, schema, left=self.family(left), right=self.family(right), columns=columns
@@ -292,6 +304,11 @@ class _Lowering:
         reducer = node.reducer
         values: tuple[str, ...] = tuple(name for name in source.names if name not in node.key)
         match reducer:
+            case n.Threshold(None) if i in self.indexed:
+                key = self.indexed[i]
+                values = tuple(name for name in node.schema.names if name not in key)
+                schema = Schema(tuple(Field(name, node.schema[name]) for name in key + values))
+                return self.cell(kinds.REDUCE, i, schema, key=key, values=values, op=reducers.EACH)
             case n.Threshold(None):
                 op, values = reducers.DISTINCT, ()
             case n.Threshold():
@@ -326,6 +343,14 @@ class _Lowering:
         source = self.outside_loops(node.source)
         if (source, node.key) in self.arrangements:
             return
+        if i in self.rotated:
+            schema = self.graph.schemas[source]
+            values = tuple(name for name in schema.names if name not in node.key)
+            cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
+            cell.notes.append("only what the loop starts with: what it comes to is read from its reduction")
+            self.beginnings.add(cell.number)
+            self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
+            return
         schema = self.graph.schemas[source]
         found = self.graph.nodes[source]
         if isinstance(found, n.Reduce) and set(found.key) == set(node.key):
@@ -344,6 +369,64 @@ class _Lowering:
         node = self.graph.nodes[arrange]
         return self.arrangements[self.outside_loops(node.source), node.key]
 
+    # ---- loops that are read where they are reduced --------------------------------------------
+
+    def find_rotations(self) -> None:
+        """Arrangements of a loop variable whose joins can read the reduction at the end of the body instead.
+
+        The variable is its start, and one round later what the body makes, less the start.  A join with something from
+        outside the loop is linear, and what is outside has no rounds of the loop: so joining and then going round is
+        going round and then joining.
+        """
+        graph = self.graph
+        for i in sorted(self.wanted):
+            node = graph.nodes[i]
+            if not isinstance(node, n.Arrange) or not isinstance(graph.nodes[node.source], n.Feedback):
+                continue
+            variable = node.source
+            body = graph.next_of[variable]
+            if graph.loops[graph.nodes[variable].loop].max_rounds is not None or not self.is_kept_by(body, node.key):
+                continue
+            if all(self.is_joined_outside(i, variable, c) for c in self.consumers[i]):
+                self.rotated[i] = body
+                if set(graph.nodes[body].key) != set(node.key):
+                    self.indexed[body] = node.key
+
+    def is_kept_by(self, body: int, key: tuple[str, ...]) -> bool:
+        """Whether the body is a reduction whose answers lie by this key, or can."""
+        node = self.graph.nodes[body]
+        if not isinstance(node, n.Reduce):
+            return False
+        if node.key == key:
+            return True
+        distinct = node.reducer == n.Threshold(None) and not self.general
+        return distinct and set(key) < set(node.key) and self.indexed.get(body, key) == key and len(key) > 0
+
+    def is_joined_outside(self, arrange: int, variable: int, consumer: int) -> bool:
+        """Whether a reader is a join, in the variable's own loop, with something from outside of it."""
+        join, scopes = self.graph.nodes[consumer], self.graph.scopes
+        if not isinstance(join, n.Join) or scopes[consumer] != scopes[variable]:
+            return False
+        other = join.right if join.left == arrange else join.left
+        return len(scopes[self.outside_loops(self.graph.nodes[other].source)]) < len(scopes[variable])
+
+    def turn_joins(self) -> None:
+        """Of each such join, the second cell reads the reduction."""
+        for i, (_, later) in self.turns.items():
+            join = self.graph.nodes[i]
+            left = join.left in self.rotated
+            arrange = join.left if left else join.right
+            cell, key = self.emitters[self.rotated[arrange]], self.graph.nodes[arrange].key
+            names = cell.schema.names
+            family = Family(cell, 1, key, tuple(name for name in names if name not in key))
+            if cell.readers == 0:
+                cell.notes.append("read by its own key where the loop begins again")
+            cell.readers += 1
+            if left:
+                later.left = family
+            else:
+                later.right = family
+
     # ---- pipes ------------------------------------------------------------------------------
 
     def connect(self, i: int) -> None:
@@ -351,9 +434,8 @@ class _Lowering:
         for cell in self.of.get(i, ()):
             match cell.kind:
                 case kinds.ARRANGE:
-                    cell.pipes = [
-                        self.into(pipe, self.graph.schemas[i], cell.key + cell.values) for pipe in self.paths(i)
-                    ]
+                    found = self.beginning(i) if cell.number in self.beginnings else self.paths(i)
+                    cell.pipes = [self.into(pipe, self.graph.schemas[i], cell.key + cell.values) for pipe in found]
                 case kinds.REDUCE:
                     schema = self.graph.schemas[node.source]
                     cell.pipes = [self.into(pipe, schema, cell.key + cell.values) for pipe in self.paths(node.source)]
@@ -372,8 +454,13 @@ class _Lowering:
 
     def paths(self, i: int) -> list[Pipe]:
         """All the pipes that together make up a collection."""
+        if i in self.indexed:  # its rows begin with the key
+            return [self.into(Pipe(self.emitters[i]), self.emitters[i].schema, self.graph.schemas[i].names)]
         if i in self.emitters:
             return [Pipe(self.emitters[i])]
+        if i in self.turns:
+            first, later = self.turns[i]
+            return [Pipe(first), Pipe(later).rising(len(self.graph.scopes[i]), None)]
         return self.around(i) if isinstance(self.graph.nodes[i], n.Feedback) else self.through(i)
 
     def around(self, i: int) -> list[Pipe]:
@@ -384,6 +471,11 @@ class _Lowering:
         start = self.paths(node.start)
         later = self.paths(self.graph.next_of[i]) + [pipe.negated() for pipe in start]
         return start + [pipe.rising(depth, limit) for pipe in later]
+
+    def beginning(self, i: int) -> list[Pipe]:
+        """What a loop variable starts with, which is taken back one round later."""
+        start = self.paths(self.graph.nodes[i].start)
+        return start + [pipe.negated().rising(len(self.graph.scopes[i]), None) for pipe in start]
 
     def through(self, i: int) -> list[Pipe]:
         node = self.graph.nodes[i]

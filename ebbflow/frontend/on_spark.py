@@ -96,11 +96,12 @@ def _take_in(session: Session, staged: Any) -> None:
     runtime: Any = session._runtime
     for name, blocks in staged.rows.items():
         given = session._inputs[name]
-        for (lanes, times, diffs), order in blocks:
-            if given.key:
-                lanes, times, diffs = _in_turn(given, lanes, times, diffs, order)
-            kept = np.flatnonzero(diffs)
-            given.take(Changes(np.ascontiguousarray(lanes[:, kept]), times[kept], diffs[kept]))
+        lanes = np.concatenate([rows[0] for rows, _ in blocks], axis=1)
+        times, diffs = (np.concatenate([rows[i] for rows, _ in blocks]) for i in (1, 2))
+        if given.key:  # edits of a key may come from several tasks
+            lanes, times, diffs = _in_turn(given, lanes, times, diffs, np.concatenate([order for _, order in blocks]))
+        kept = np.flatnonzero(diffs)
+        given.take(Changes(np.ascontiguousarray(lanes[:, kept]), times[kept], diffs[kept]))
     for name, refs in staged.files.items():
         runtime.feed_staged(name, refs)
 

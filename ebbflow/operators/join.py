@@ -124,8 +124,10 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
             H[g + groups * GROUP] = e
             H[g + groups * GROUP + 1] = 0
             groups += 1
-        H[z + i * EVENT] = H[e] if mine else rank_of(H[e + 1])
-        H[z + i * EVENT + 1] = H[e + 1] if mine else diff_of(H[e + 1])
+        a = H[e + 1] if mine else diff_of(H[e + 1])
+        # what goes, before what comes at the same time: the two do not meet
+        H[z + i * EVENT] = (H[e] if mine else rank_of(H[e + 1])) * 2 + (1 if a > 0 else 0)
+        H[z + i * EVENT + 1] = a
         H[z + i * EVENT + 2] = (groups - 1) * 2 + (1 if mine else 0)
     sort_events(H, W, z, dn + m)
     there = reserve(H, W, W + SEEDS, 2 * groups)  # those of the deltas, then those of the other side
@@ -133,7 +135,7 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
     others_there = 0
     looked = dn + m
     for i in range(dn + m):
-        t = H[z + i * EVENT]
+        t = H[z + i * EVENT] >> 1
         a = H[z + i * EVENT + 1]
         mine = H[z + i * EVENT + 2] & 1 == 1
         x = H[z + i * EVENT + 2] >> 1

@@ -10,6 +10,7 @@ Rule: after a visit, what was said up to any complete time at these rounds equal
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.each import visit_each
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
 from ebbflow.operators.join import show_readers
 from ebbflow.operators.node import (
@@ -22,9 +23,11 @@ from ebbflow.operators.node import (
     SHORT,
     emit,
 )
+from ebbflow.operators.ordered import answer_running, can_run, change_count, open_running
 from ebbflow.operators.reducers import (
     COUNTED,
     DISTINCT,
+    EACH,
     SUMMED,
     answer_sums,
     answer_total,
@@ -72,22 +75,51 @@ def apply_said(H, h, step, b, bn, t):
 
 
 @kernel
+def count_along(H, W, nd, total, nv):
+    """A count, or presence, along one line of times: what was said before is what the last moment said."""
+    present = H[nd + OP] == DISTINCT
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    d = reserve(H, W, W + DELTA, 2 * (nv + 2) * (H[W + EVENTS + LEN] // EVENT))
+    start = d
+    while a < an:
+        t = H[a]
+        was = total
+        while a < an and H[a] == t:
+            total += H[a + 1]
+            a += EVENT
+        H[W + EVALS] += 1
+        if present:
+            if (was > 0) != (total > 0):
+                H[d] = t
+                H[d + 1] = 1 if total > 0 else -1
+                d += 2
+        elif was != total:
+            if was != 0:
+                H[d] = t
+                H[d + 1] = -1
+                for k in range(nv):
+                    H[d + 2 + k] = was
+                d += nv + 2
+            if total != 0:
+                H[d] = t
+                H[d + 1] = 1
+                for k in range(nv):
+                    H[d + 2 + k] = total
+                d += nv + 2
+    H[W + DELTA + LEN] = d - start
+
+
+@kernel
 def visit_total(H, W, nd, tb, rc, rounds, so, w1):
     """One scan for distinct and count."""
     nv = w1 - VALUE
     step = nv + 1
     total = gather_total(H, W, segment_of(H, tb, rc, 0), H[tb + WIDTH], rounds, W + EVENTS)
     if H[nd + SHORT]:
-        H[W + EVENTS2 + LEN] = 0
-        answer_total(H, W, nd, total)
-        n = H[W + WANT + LEN]
-        h = reserve(H, W, W + HAVE, n)
-        w = H[W + WANT + PTR]
-        for k in range(n):
-            H[h + k] = H[w + k]
-        H[W + HAVE + LEN] = n
-    else:
-        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
+        count_along(H, W, nd, total, nv)
+        return
+    gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
     a = H[W + EVENTS + PTR]
     an = a + H[W + EVENTS + LEN]
     b = H[W + EVENTS2 + PTR]
@@ -101,8 +133,6 @@ def visit_total(H, W, nd, tb, rc, rounds, so, w1):
         H[W + EVALS] += 1
         answer_total(H, W, nd, total)
         correct(H, W, nv, t)
-        if H[nd + SHORT]:
-            forget_gone(H, W, step)
 
 
 @kernel
@@ -171,10 +201,15 @@ def visit_values(H, W, nd, tb, rc, rounds, so, w1):
     gather_values(H, W, segment_of(H, tb, rc, 0), w, rounds, W + EVENTS, W + VALUES)
     v = H[W + VALUES + PTR]
     vn = H[W + VALUES + LEN] // vstep
+    runs = can_run(H, nd, vn, vstep)
+    s = open_running(H, W, nd, v, vn) if runs else 0
     if H[nd + SHORT]:
         H[W + EVENTS2 + LEN] = 0
         H[W + HAVE + LEN] = 0
-        answer_values(H, W, nd, v, vn, vstep, 0)
+        if runs:
+            answer_running(H, W, nd, s, v)
+        else:
+            answer_values(H, W, nd, v, vn, vstep, 0)
         correct(H, W, nv, 0)
         H[W + DELTA + LEN] = 0
     else:
@@ -186,10 +221,17 @@ def visit_values(H, W, nd, tb, rc, rounds, so, w1):
     while a < an or b < bn:
         t = next_rank(H, a, an, b, bn)
         while a < an and H[a] == t:
-            H[v + H[a + 2] * vstep] += H[a + 1]
+            if runs:
+                change_count(H, s, v, H[a + 2], H[a + 1])
+            else:
+                H[v + H[a + 2] * vstep] += H[a + 1]
             a += EVENT
         b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
-        answer_values(H, W, nd, v, vn, vstep, t)
+        if runs:
+            H[W + EVALS] += 1
+            answer_running(H, W, nd, s, v)
+        else:
+            answer_values(H, W, nd, v, vn, vstep, t)
         correct(H, W, nv, t)
         if H[nd + SHORT]:
             forget_gone(H, W, step)
@@ -312,6 +354,12 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     touch_input(H, W, tb, rc, si, w)
     H[W + FUEL] -= H[si + LEN] + H[so + LEN]
     H[W + DELTA + LEN] = 0
+    op = H[nd + OP]
+    if op == EACH:
+        touch(H, W, so, w1)
+        visit_each(H, W, nd, rc, si, so, w, rounds)
+        speak(H, W, nd, tb, rc, rounds, so, w1)
+        return
     if not H[nd + SHORT]:
         touch(H, W, so, w1)
         owe_rounds(H, W, nd, rc, si, w, rounds)
@@ -319,7 +367,6 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
         if H[tb + FOLDS]:
             H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
             owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
-    op = H[nd + OP]
     if H[W + GENERAL]:
         replay(H, W, nd, tb, rc, rounds, 0)
     elif op == DISTINCT or op == COUNTED:

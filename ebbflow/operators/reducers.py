@@ -27,6 +27,7 @@ from ebbflow.trace.heap import LEN, OVERFLOW, POOL, PTR, SIDE, WANT, fail, reser
 from ebbflow.trace.table import FOLDS
 
 DISTINCT, COUNTED, SUMMED, BAGGED, TOPPED, ASKED = 0, 1, 2, 3, 4, 5
+EACH = 6  # a distinct of whole records that are kept by part of their columns
 # ---- an aggregate in a description: op, lane (or column of the accumulator), shape ------------------
 COUNT_ROWS, COUNT_VALUES, SUM, AVG, MIN, MAX, COUNT_DISTINCT = 0, 1, 2, 3, 4, 5, 6
 WHOLE, REAL, TEXT = 0, 1, 2  # what a lane is: a whole number (its scale stands behind), a float, a text

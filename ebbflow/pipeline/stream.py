@@ -9,7 +9,7 @@ judged alike.  A row is taken in, or is a dead letter with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,15 @@ from ebbflow.errors import (
 )
 from ebbflow.frontend.dataflow import Dataflow
 from ebbflow.frontend.given import listed, told
+from ebbflow.frontend.session import Session
 from ebbflow.frontend.table import plain
 from ebbflow.pipeline import marks
-from ebbflow.pipeline.engine import Engine, InProcess
 from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SEQUENCE, SPARK, TIME, Shaped, Source
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Progress, Sink
+from ebbflow.runtime.spark.delivery import judge
 
+STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
 INPUT, ROW = "_input", "_row{}"
 KEPT = 5  # notes of batches that stay, for one that comes again
 Time = tuple[int, ...]
@@ -54,7 +56,6 @@ def stream(
     outputs: Any,
     trigger: Any = None,
     dead_letters: str | None = None,
-    engine: Callable[[Dataflow, SparkSession], Engine] | None = None,
     **options: Any,
 ) -> Query:
     """Start a query that feeds the program and publishes what changes."""
@@ -66,14 +67,15 @@ def stream(
     program = with_edits(flow, shapes)
     place = Path(checkpoint)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    live = (engine or InProcess)(program, spark, **options)
-    feed = Feed(program, spark, place, shapes, dict(outputs), Path(dead_letters) if dead_letters else None, live)
-    writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / "query"))
+    when = _trigger(trigger)
+    live = program.run(spark, checkpoint=str(place / STATE), **options)
     try:
+        feed = Feed(program, spark, place, shapes, dict(outputs), Path(dead_letters) if dead_letters else None, live)
+        writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / QUERY))
         feed.open()
-        return Query(writer.trigger(**_trigger(trigger)).start(), feed)
+        return Query(writer.trigger(**when).start(), feed)
     except BaseException:
-        live.close()
+        live._release()
         raise
 
 
@@ -148,7 +150,7 @@ class Feed:
 
     def __init__(
         self, program: Dataflow, spark: SparkSession, place: Path, shapes: dict[str, Shaped], sinks: dict[str, Sink],
-        dead_letters: Path | None, live: Engine,
+        dead_letters: Path | None, live: Session,
     ):  # fmt: skip
         self.program, self.spark, self.place, self.shapes, self.sinks = program, spark, place, shapes, sinks
         self.dead_letters, self.live = dead_letters, live
@@ -179,10 +181,13 @@ class Feed:
         for name, sink in self.sinks.items():
             schema = self._schema(name)
             sink.open(self.spark, self._home(name), list(schema.names), _ddl(schema))
-        unpublished = marks.read(self.place / "delivered.json")
-        published = marks.read(self.place / "published.json")
-        if unpublished and (published is None or published["step"] < unpublished["step"]):
-            self._publish(unpublished["step"], unpublished["query"], unpublished["batch"])
+        last = self._last()
+        if last is not None:
+            self._publish(self.live._runtime.step, last["query"], last["batch"])  # type: ignore[union-attr]
+
+    def _last(self) -> dict[str, Any] | None:
+        """The delivery that was taken in last."""
+        return self.live._runtime.delivery  # type: ignore[union-attr, no-any-return]
 
     def _home(self, output: str) -> Path:
         outputs = [node.name for node in self.program.graph.nodes if isinstance(node, n.Output)]
@@ -214,12 +219,13 @@ class Feed:
         frames = self._frames(judged, found, note)
         after = self._frontiers(before, found)
         delivery = self.live.deliver(frames, query_id=query_id, batch_id=batch_id, frontiers=after)
-        marks.write(self.place / "delivered.json", {"step": delivery.step, "query": query_id, "batch": batch_id})
         self._publish(delivery.step, query_id, batch_id)
 
     def _note(self, query_id: str, batch_id: int) -> dict[str, Any]:
         """What a batch is judged by: the frontiers before it, and the outdone edits that it takes away."""
-        path = self._note_of(batch_id)
+        path, last = self._note_of(batch_id), self._last()
+        if last is not None and (query_id, batch_id) != (last["query"], last["batch"]):
+            judge(last, query_id, batch_id, 0, "")
         note = marks.read(path)
         if note is None or note["query"] != query_id:
             frontiers = {name: [list(time) for time in self.live.frontier(name)] for name in self.names}
@@ -306,12 +312,15 @@ class Feed:
                 if shape.by_arrival:
                     at = shape.schema.index(SEQUENCE.format(0))
                     columns[at] = F.lit(note["step"]).cast("bigint").alias(SEQUENCE.format(0))
-                stamps = [F.col(old).alias(new) for old, new in zip(self.times, times)]
+                stamps = [
+                    F.coalesce(F.col(old), F.lit(here)).alias(new)
+                    for old, new, here in zip(self.times, times, note["frontiers"][name][0])
+                ]
                 frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
             gone = self._outdone(note, name).to_take()
             if len(gone):
                 edits = self.spark.createDataFrame(gone).select(
-                    *shape.schema.names, F.lit(None).cast("bigint").alias("_time"), DIFF
+                    *shape.schema.names, F.lit(note["frontiers"][name][0][0]).cast("bigint").alias("_time"), DIFF
                 )
                 frame = edits if frame is None else frame.unionByName(edits)
             if frame is not None:
@@ -347,21 +356,22 @@ class Feed:
 
     def _publish(self, step: int, query_id: str, batch_id: int) -> None:
         """Hand a committed step to the sinks.  Done again, it changes nothing."""
+        outputs = [node for node in self.program.graph.nodes if isinstance(node, n.Output)]
+        changes = {node.name: self.live.changes(node.name).to_arrow() for node in outputs if node.changes}
         published = marks.read(self.place / "published.json")
         if published is not None and published["step"] >= step:
             return
         for name, sink in self.sinks.items():
             progress = Progress(name, step, self.live.frontier(name), query_id, batch_id)
-            sink.publish(self._as_frame(self.live.changes(name)), progress, self._home(name))
+            sink.publish(self.spark.createDataFrame(changes[name]), progress, self._home(name))
             marks.write(self.place / "progress" / f"{self._home(name).name}.json", progress.as_json())
         note, kept = marks.read(self._note_of(batch_id)), {}
         assert note is not None, "what a batch is judged by is written before it is taken in"
         for name, shape in self.shapes.items():
             if shape.key:
                 output = outdone(name)
-                changes = self.live.changes(output)
-                shown = changes.toArrow() if isinstance(changes, DataFrame) else changes.to_arrow()
-                held = self._outdone(note, name).after(shown, note["frontiers"][name][0][0], self.live.frontier(output))
+                at, now = note["frontiers"][name][0][0], self.live.frontier(output)
+                held = self._outdone(note, name).after(changes[output], at, now)
                 if len(held.rows):
                     kept[name] = f"{self._home(output).name}-{step}.arrow"
                     marks.put(self.place / "outdone" / kept[name], held.written())
@@ -373,9 +383,6 @@ class Feed:
         if file is not None:
             return Outdone.read((self.place / "outdone" / file).read_bytes())
         return Outdone.none(self.shapes[name].schema)
-
-    def _as_frame(self, changes: Any) -> DataFrame:
-        return changes if isinstance(changes, DataFrame) else self.spark.createDataFrame(changes.to_arrow())
 
 
 def _struct(schema: Schema) -> str:
@@ -397,10 +404,10 @@ class Query:
         try:
             ended = self._query.awaitTermination(timeout)
         except BaseException as error:
-            self._feed.live.close()
+            self._feed.live._release()
             raise self._as_raised(error) from None
         if timeout is None or ended:
-            self._feed.live.close()
+            self._feed.live._release()
         return ended  # type: ignore[no-any-return]
 
     def processAllAvailable(self) -> None:
@@ -421,7 +428,7 @@ class Query:
     def stop(self) -> None:
         """End the query after the micro-batch that is under way."""
         self._query.stop()
-        self._feed.live.close()
+        self._feed.live._release()
 
     def frontier(self, name: str) -> list[Time]:
         """The times that may still appear in an output."""

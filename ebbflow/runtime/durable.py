@@ -22,7 +22,7 @@ import numpy as np
 from ebbflow.columns.pool import BITS, KEY0, KEY1, Pool
 from ebbflow.dataflow.fingerprint import fingerprints
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile
+from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
 from ebbflow.runtime.host import Antichain, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.journal import Journal
@@ -130,9 +130,11 @@ class DurableRuntime:
                 length = sum(len(memoryview(block).cast("B")) for block in blocks)
                 state, files = self._state(name, length, words)
                 self.ledger.commit(state, files)
-        except BaseException:
+        except BaseException as error:
             for journal in self.journals.values():
                 journal.drop()
+            if isinstance(error, DiskRefused):
+                self.ledger.lose_if_behind()
             raise
         for one in kept.values():
             one.settle(name)
@@ -334,6 +336,11 @@ def told_node(graph: Graph, number: int) -> str:
 
 def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
     """Refuse a checkpoint of another version, number of workers, or program; of that, say which node differs."""
+    if made.get("kind", "local") != now.get("kind", "local"):
+        raise CheckpointDiffers(
+            f"{root} was made by a program that ran on Spark, with {made['workers']} shards.",
+            hint=f"Open it with run(spark, checkpoint=..., shards={made['workers']}), or give another directory.",
+        )
     if made["ebbflow"] != now["ebbflow"] or made["engine"] != now["engine"]:
         was = f"ebbflow {made['ebbflow']}"
         if made["ebbflow"] == now["ebbflow"]:

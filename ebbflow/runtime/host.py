@@ -11,7 +11,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
 from ebbflow.errors import PlanError
+from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.refusals import refusal
@@ -32,7 +33,7 @@ Antichain = tuple[tuple[int, ...], ...]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # lanes [lanes, n], times [n, coordinates], diffs [n]
 
 FEW = 16  # rows that Python looks at faster than numpy
-SLICE_IN_LOOPS, SLICE = 256, 8192  # times handled together: as many as a step's history stays in the cache
+SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's history stays in the cache
 
 
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
@@ -70,6 +71,8 @@ class Host:
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.threads = ThreadPoolExecutor(workers, "ebbflow") if threads and workers > 1 else None
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
+        lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
+        self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
         loops = any(isinstance(part, Begin) for part in self.plan.program)
         self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else SLICE)
 
@@ -176,18 +179,9 @@ class Host:
                     results.setdefault(name, []).append((rows[:-2], times, rows[-1]))
 
     def walk_together(self) -> list[int]:
-        """Walk until all are finished or one has failed, meeting where the plan says so."""
-        assert self.threads is not None
+        """Walk in threads until all are finished or one has failed, meeting where the plan says so."""
         self.exchange()
-        while True:
-            reasons = self.run_all()
-            if w.MEETS not in reasons or w.FAILED in reasons:
-                return reasons
-            self.exchange()
-            if loop := int(self.workers[0].H[self.workers[0].W + h.PLACE]):
-                self.agree(loop)
-            for worker in self.workers:
-                worker.H[worker.W + h.PHASE] = 1
+        return self.run_all()
 
     def take_turns(self, alone: bool) -> list[int]:
         """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
@@ -270,10 +264,14 @@ class Host:
         return Meeting(False, letters, at_loop, least, pending)
 
     def run_all(self) -> list[int]:
-        """Every worker runs in its thread; if this one is interrupted meanwhile, they are stopped first."""
+        """Every worker in its thread, meeting the others on its way; if this one is interrupted, they are stopped
+        first.
+        """
         assert self.threads is not None
-        running = [self.threads.submit(worker.run) for worker in self.workers]
+        self.open_meeting()
+        running = [self.threads.submit(worker.run_meeting) for worker in self.workers]
         try:
+            wait(running, return_when=FIRST_EXCEPTION)
             return [one.result() for one in running]
         except BaseException:
             for worker in self.workers:
@@ -283,6 +281,16 @@ class Host:
         finally:
             for worker in self.workers:
                 worker.stopped = False
+                worker.H[worker.W + h.MEETING] = 0
+
+    def open_meeting(self) -> None:
+        """A place where the workers' walks meet by themselves, with nobody there yet."""
+        self.lines[:] = 0
+        place = address_of(self.lines)
+        for i, worker in enumerate(self.workers):
+            H, W = worker.H, worker.W
+            H[meeting.line_of(place, i) + meeting.WHO] = W
+            H[W + h.MEETING], H[W + h.MET], H[W + h.STAGE] = place, 0, 0
 
     def exchange(self) -> None:
         """Deliver the mail."""

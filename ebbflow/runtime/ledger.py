@@ -130,6 +130,13 @@ class Ledger:
             f"another session has gone on with {root}: it is at step {newest}, and this one at {self.step}."
         )
 
+    def lose_if_behind(self) -> None:
+        """Say so if another session went on: it sweeps away what this one was writing."""
+        with contextlib.suppress(OSError):
+            newest = steps_of(self.store)[-1:]
+            if self.doubtful is None and newest and newest[0] > self.step:
+                self.lose(newest[0])
+
     def refuse_if_lost(self) -> None:
         if self.is_lost:
             raise SecondSession(f"this session does not go on with {self.store.root}: another one did.")
@@ -158,7 +165,12 @@ class Ledger:
 
     def get(self, directory: str, name: str) -> bytes:
         """A file of the last step, checked."""
-        return self.store.get_checked(directory, name, self.head.files[directory][name])
+        try:
+            return self.store.get_checked(directory, name, self.head.files[directory][name])
+        except DamagedFile:
+            if max(steps_of(self.store), default=0) > self.step + 1:  # it went because it is no longer needed
+                raise SecondSession(f"another session goes on with {self.store.root} at this moment.") from None
+            raise
 
 
 DIRECTORIES = (LEDGER, "segments", "texts", "staged", "outputs", "letters")

@@ -18,6 +18,7 @@ from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, pour_columns, release_held
+from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
@@ -71,6 +72,7 @@ from ebbflow.trace.heap import (
     KEY_AT,
     LEN,
     MAIL,
+    MEETING,
     MOMENTS,
     NODE_COUNT,
     NODES,
@@ -82,6 +84,7 @@ from ebbflow.trace.heap import (
     ROUNDS,
     ROW,
     SEAL,
+    STAGE,
     STEP,
     STREAM,
     UNDO,
@@ -127,11 +130,12 @@ NODE_AT, LOOP, END, STOP, SYNC = 0, 1, 2, 3, 4
 INSTRUCTION = 4
 # ---- why the walk came back ---------------------------------------------------------------------
 FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
+WAITS = 6  # for workers in other threads, longer than is worth it without looking up
 
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 NOTHING = (1 << 62) + ((1 << 62) - 1)
 LONG = 256  # slices without use, after which a key is cold
-MOST_SWEPT = 1 << 18  # slots looked at between two advances
+MOST_SWEPT = 1 << 13  # slots looked at between two advances
 NULL = -9223372036854775808
 
 
@@ -159,6 +163,31 @@ def least_in(H, W, pc):
         x += INSTRUCTION
     H[W + BEST] = best
     return best
+
+
+@kernel
+def meet(H, W, loop):
+    """Meet the other workers of this process; False while somebody is missing, and then it is to be called again.
+
+    leaves: all mail delivered; at a loop (its instruction; 0: none), in AGREED the least rounds pending anywhere.
+    """
+    if H[W + STAGE] == 0:
+        arrive(H, W)
+        H[W + STAGE] = 1
+    if H[W + STAGE] == 1:
+        if not all_arrived(H, W):
+            return False
+        take_mail(H, W)
+        if loop:
+            least_in(H, W, loop)
+        arrive(H, W)
+        H[W + STAGE] = 2
+    if not all_arrived(H, W):
+        return False
+    if loop:
+        agree_on(H, W)
+    part(H, W)
+    return True
 
 
 @kernel
@@ -283,7 +312,10 @@ def walk(H, W):
         elif op == LOOP:
             if many and phase == 0:
                 H[W + PLACE] = pc
-                return MEETS
+                if H[W + MEETING] == 0:
+                    return MEETS
+                if not meet(H, W, pc):
+                    return WAITS
             best = H[W + AGREED] if many else least_in(H, W, pc)
             phase = 0
             cur &= H[pc + 2]
@@ -298,7 +330,10 @@ def walk(H, W):
         elif op == SYNC:
             if phase == 0:
                 H[W + PLACE] = 0
-                return MEETS
+                if H[W + MEETING] == 0:
+                    return MEETS
+                if not meet(H, W, 0):
+                    return WAITS
             phase = 0
             pc += INSTRUCTION
         else:
@@ -438,10 +473,11 @@ def tidy_table(H, W, tb, fuel):
             # a little too many: only what was not used for long leaves; far too many: whatever is not used meanwhile
             H[tb + MARK] = H[W + STEP] if n > 2 * H[W + KEEP] else H[W + STEP] - LONG
     if H[tb + HAND] >= 0:
-        H[tb + SWEEP_FUEL] += (fuel >> 2) + 1 + min(8 * grown, MOST_SWEPT)
+        H[tb + SWEEP_FUEL] += (fuel >> 2) + 1 + 8 * grown
         if H[tb + SWEEP_FUEL] >= 4 * H[W + EFFORT]:
-            sweep(H, W, tb, H[tb + SWEEP_FUEL])
-            H[tb + SWEEP_FUEL] = 0
+            spent = min(H[tb + SWEEP_FUEL], MOST_SWEPT)
+            sweep(H, W, tb, spent)
+            H[tb + SWEEP_FUEL] = H[tb + SWEEP_FUEL] - spent if H[tb + HAND] >= 0 else 0
     tend(H, W, tb, fuel)
 
 

@@ -8,6 +8,7 @@ Rule: a worker reasons about cells and rows; which times are complete, and what 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -18,7 +19,7 @@ from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
-from ebbflow.operators import block, edges, reducers, sums
+from ebbflow.operators import block, edges, meeting, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
@@ -156,7 +157,7 @@ class Worker:
         heap, H = self.heap, self.H
         node = self.plan.graph.nodes[cell.node]
         source = self.plan.graph.schemas[node.source]
-        outs = len(node.schema) - len(node.key)
+        outs = len(node.schema) - len(cell.key)
         widths = [2 + len(cell.values), 2 + outs]
         folds = 0
         if cell.op == reducers.COUNTED:
@@ -335,6 +336,20 @@ class Worker:
         """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""
         return self.go_on(w.PAUSED)
 
+    def run_meeting(self) -> int:
+        """The same in a thread beside others, who are met on the way; if this one will not come, they are told."""
+        reason = w.FAILED
+        try:
+            reason = self.run()
+        finally:
+            if reason != w.FINISHED:
+                self.H[int(self.H[self.W + h.MEETING]) + meeting.STOPPED] = 1
+        return reason
+
+    def is_given_up(self) -> bool:
+        """Whether waiting for the others is in vain."""
+        return self.stopped or bool(self.H[int(self.H[self.W + h.MEETING]) + meeting.STOPPED])
+
     def go_on(self, reason: int) -> int:
         """Do what the walk came back for, and walk on."""
         H, W = self.H, self.W
@@ -353,6 +368,9 @@ class Worker:
                 self.asker.answer(self, cell)
             else:
                 self.asker.call(self, cell)
+            return w.PAUSED
+        if reason == w.WAITS and not self.is_given_up():
+            time.sleep(0)  # the others may need Python
             return w.PAUSED
         if reason == w.PAUSED and events.is_heard():
             self.tell_round()

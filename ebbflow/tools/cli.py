@@ -89,6 +89,28 @@ def warm() -> None:
         kernels.warm()
 
 
+@main.command()
+@click.argument("directory", type=click.Path())
+def check(directory: str) -> None:
+    """Look at every step that the checkpoint DIRECTORY keeps; status 1 if the last one is damaged."""
+    from ebbflow.tools import checkpoint
+
+    with refusals_as_text():
+        is_whole = checkpoint.show(directory)
+    raise SystemExit(0 if is_whole else 1)
+
+
+@main.command()
+@click.argument("directory", type=click.Path())
+@click.argument("step", type=int)
+def rewind(directory: str, step: int) -> None:
+    """Go on from an earlier STEP of the checkpoint DIRECTORY, which `ebbflow check` lists."""
+    from ebbflow.tools import checkpoint
+
+    with refusals_as_text():
+        checkpoint.rewind(directory, step)
+
+
 @main.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(arguments: tuple[str, ...]) -> None:

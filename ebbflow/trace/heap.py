@@ -64,7 +64,8 @@ REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
 CROWD = COLD + 8 + 4 * 8  # whether the rows that are delivered are many
 BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
 IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
-HEADER = CROWD + 4
+MEETING, MET, STAGE = CROWD + 4, CROWD + 5, CROWD + 6  # where workers of one process meet, how often, how far in one
+HEADER = CROWD + 8
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2

@@ -144,8 +144,8 @@ MUTANTS = [
     Mutant(
         "rows stay with the worker that made them",
         "operators/edges.py",
-        "                if owner != H[W + ME]:\n",
-        "                if owner == -1:\n",
+        "            if owner != H[W + ME]:\n",
+        "            if owner == -1:\n",
         "local-2",
     ),
     Mutant(
@@ -206,8 +206,8 @@ MUTANTS = [
     Mutant(
         "feedback without an increment",
         "operators/edges.py",
-        "            rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]\n",
-        "            rounds = H[e] & H[ed + MASK]\n",
+        "        rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]\n",
+        "        rounds = H[e] & H[ed + MASK]\n",
     ),
     Mutant(
         "a bounded loop runs one round too many",

@@ -62,6 +62,10 @@ def first_two(rows):
     return found
 
 
+def each(rows):
+    return {(value,): 1 for value, count in rows.items() if count > 0}
+
+
 SUM = sums.sums_spec([(0, sums.INT_SUM)])
 KINDS = {  # answer, op, input lanes, output lanes, spec, folds
     "distinct": (distinct, reducers.DISTINCT, 0, 0, [0], None),
@@ -69,6 +73,7 @@ KINDS = {  # answer, op, input lanes, output lanes, spec, folds
     "sum": (summed, reducers.SUMMED, 1, 1, [1, reducers.SUM, 0, reducers.WHOLE, 1], SUM),
     "min": (least, reducers.BAGGED, 1, 1, [1, reducers.MIN, 0, reducers.WHOLE, 1], None),
     "top": (first_two, reducers.TOPPED, 1, 1, [2, 0, 1, reducers.WHOLE], None),
+    "each": (each, reducers.EACH, 1, 1, [0], None),
 }
 
 

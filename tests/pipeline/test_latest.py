@@ -7,6 +7,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.dataflow import nodes as n
+from ebbflow.frontend.session import Session
 from ebbflow.pipeline.latest import outdone
 from tests.pipeline.given import Files, Kept, balances, run
 
@@ -38,27 +39,21 @@ def test_the_latest_edit_of_a_key_counts_whatever_order_they_come_in(spark, tmp_
     assert outdone("accounts") in [node.name for node in program.graph.nodes if isinstance(node, n.Output)]
 
 
-def test_edits_that_were_outdone_leave_the_state(spark, tmp_path):
+def test_edits_that_were_outdone_leave_the_state(spark, tmp_path, monkeypatch):
     edits = Files(tmp_path / "edits", EDITS, spark)
     for step in range(4):
         edits.put((1, "ann", step, step, False), (2, "bob", step, step, False))
     seen = []
 
-    def watched(flow, spark):
-        from ebbflow.pipeline.engine import InProcess
+    before = Session.deliver
 
-        live = InProcess(flow, spark)
-        before = live.deliver
+    def deliver(session, frames, **more):
+        seen.append(sorted((r["id"], r["_sequence0"], r["_diff"]) for r in frames["accounts"].collect()))
+        return before(session, frames, **more)
 
-        def deliver(frames, **more):
-            seen.append(sorted((r["id"], r["_sequence0"], r["_diff"]) for r in frames["accounts"].collect()))
-            return before(frames, **more)
-
-        live.deliver = deliver
-        return live
-
+    monkeypatch.setattr(Session, "deliver", deliver)
     source = ebb.upsert(edits.frame(1), sequence="seq", deleted="gone")
-    run(balances(), spark, tmp_path, {"accounts": source}, {"totals": ebb.each(Kept())}, engine=watched)
+    run(balances(), spark, tmp_path, {"accounts": source}, {"totals": ebb.each(Kept())})
     assert seen[2] == [(1, 0, -1), (1, 2, 1), (2, 0, -1), (2, 2, 1)]
     assert seen[3] == [(1, 1, -1), (1, 3, 1), (2, 1, -1), (2, 3, 1)]
 

@@ -417,7 +417,7 @@ class SparkRuntime:
                 f"{root} was made with {manifest['workers']} shards, and this is {self.count}.",
                 hint=f"Open it with run(spark, shards={manifest['workers']}), or give another directory.",
             )
-        refuse_other(manifest, manifest_for(self.graph, self.count, self.pool), root)
+        refuse_other(manifest, {**manifest_for(self.graph, self.count, self.pool), "kind": "spark"}, root)
         self.program |= {name: manifest[name] for name in ("base", "reserve", "rewriting")}
         said = ledger.state
         self.state = State.from_json(said)

@@ -1,0 +1,223 @@
+"""A distinct kept by part of its columns: which of a key's values are there, each on its own.
+
+A join after a distinct needs its records by the join's key.  Kept that way from the start, records that share a key are
+visited together, and the join reads what the distinct has said: there is no second index to fill.
+
+Rule: only values with entries of this slice are looked at; what is said of the others stands.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.gather import EVENT, sort_events
+from ebbflow.operators.node import SHORT, queue
+from ebbflow.operators.say import say
+from ebbflow.trace.heap import (
+    BITS,
+    EVALS,
+    EVENTS,
+    GUARD,
+    LEN,
+    OWED,
+    PTR,
+    SLOTS,
+    VALUES,
+    hash_lanes,
+    join_rounds,
+    reserve,
+    rounds_precede,
+    same,
+)
+from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of
+
+COUNT, SAID, LANES_AT = 0, 1, 2  # a value that is looked at: its count so far, what was said of it so far, its lanes
+FEW_VALUES = 8  # that are looked through; more are found by a hash
+PLACE_BITS = 20  # above a rank: the place of the value whose event it is
+RANK_MASK = (1 << PLACE_BITS) - 1
+
+
+@inline
+def place_among(H, values, n, lanes, nv, slots, mask):
+    """The place of these lanes among n values; n when they are not among them.
+
+    Looks one by one among few, through the slots among many; leaves in `slots` nothing new.
+    """
+    step = nv + LANES_AT
+    if mask == 0:
+        for i in range(n):
+            if same(H, values + i * step + LANES_AT, lanes, nv):
+                return i
+        return n
+    h = hash_lanes(H, lanes, nv) & mask
+    while H[slots + h]:
+        i = H[slots + h] - 1
+        if same(H, values + i * step + LANES_AT, lanes, nv):
+            return i
+        h = (h + 1) & mask
+    return n
+
+
+@kernel
+def index_values(H, W, values, n, nv, size):
+    """Slots for n values, so that each is found by its lanes; `size` is a power of two."""
+    slots = reserve(H, W, W + SLOTS, size)
+    for i in range(size):
+        H[slots + i] = 0
+    step = nv + LANES_AT
+    for i in range(n):
+        h = hash_lanes(H, values + i * step + LANES_AT, nv) & (size - 1)
+        while H[slots + h]:
+            h = (h + 1) & (size - 1)
+        H[slots + h] = i + 1
+    return slots
+
+
+@kernel
+def add_value(H, W, lanes, nv, mask):
+    """One more value to look at, if it is not there yet; the mask of the index, which is 0 while values are few."""
+    step = nv + LANES_AT
+    v = H[W + VALUES + PTR]
+    vn = H[W + VALUES + LEN] // step
+    if place_among(H, v, vn, lanes, nv, H[W + SLOTS + PTR], mask) < vn:
+        return mask
+    v = reserve(H, W, W + VALUES, step * (vn + 1))
+    at = v + vn * step
+    H[at + COUNT] = 0
+    H[at + SAID] = 0
+    for k in range(nv):
+        H[at + LANES_AT + k] = H[lanes + k]
+    vn += 1
+    H[W + VALUES + LEN] = step * vn
+    if vn <= FEW_VALUES:
+        return 0
+    if 2 * vn > mask:
+        mask = 4 * FEW_VALUES - 1 if mask == 0 else 2 * mask + 1
+        index_values(H, W, v, vn, nv, mask + 1)
+    else:
+        slots = H[W + SLOTS + PTR]
+        h = hash_lanes(H, lanes, nv) & mask
+        while H[slots + h]:
+            h = (h + 1) & mask
+        H[slots + h] = vn
+    return mask
+
+
+@kernel
+def meets_new(H, W, si, w, rounds, lanes):
+    """Whether a value has entries of this slice at rounds that precede these."""
+    p = H[si + PTR]
+    for i in range(H[si + OLD], H[si + LEN]):
+        e = p + i * w
+        if same(H, e + VALUE, lanes, w - VALUE) and rounds_precede(H[e], rounds, H[W + GUARD]):
+            return True
+    return False
+
+
+@kernel
+def add_met(H, W, sg, w, si, rounds, mask):
+    """The values that earlier slices left an entry of at these very rounds, and this slice one at earlier ones."""
+    p = H[sg + PTR]
+    for i in range(H[sg + OLD]):
+        e = p + i * w
+        if H[e] == rounds and meets_new(H, W, si, w, rounds, e + VALUE):
+            mask = add_value(H, W, e + VALUE, w - VALUE, mask)
+    return mask
+
+
+@kernel
+def values_touched(H, W, si, so, w, rounds):
+    """The values to look at at these rounds, in VALUES; the mask of their index.
+
+    In a loop that is in no other, a value's answer at some rounds is that of its last entry: so only those with
+    an entry at these very rounds matter.  In nested loops rounds are joined, and all that this slice changed matter.
+
+    leaves: counts zero; the slots of an index where values are many, in SLOTS.
+    """
+    p = H[si + PTR]
+    nv = w - VALUE
+    single = (H[W + GUARD] & (H[W + GUARD] - 1)) == 0
+    mask = 0
+    H[W + VALUES + LEN] = 0
+    for i in range(H[si + OLD], H[si + LEN]):
+        e = p + i * w
+        if H[e] == rounds or (not single and rounds_precede(H[e], rounds, H[W + GUARD])):
+            mask = add_value(H, W, e + VALUE, nv, mask)
+    if single:
+        mask = add_met(H, W, si, w, si, rounds, mask)
+        mask = add_met(H, W, so, w, si, rounds, mask)
+    return mask
+
+
+@kernel
+def gather_each(H, W, nd, rc, sg, w, rounds, mask, said):
+    """What a segment has of these values: what earlier slices left goes into their counts, this slice's into events.
+
+    The key owes a visit wherever one of the values has an entry whose rounds do not precede these.
+
+    leaves: events `place and rank, diff, said` behind those that are there.
+    """
+    guard = H[W + GUARD]
+    bits = H[W + BITS]
+    nv = w - VALUE
+    step = nv + LANES_AT
+    n = H[sg + LEN]
+    old = H[sg + OLD]
+    p = H[sg + PTR]
+    v = H[W + VALUES + PTR]
+    vn = H[W + VALUES + LEN] // step
+    slots = H[W + SLOTS + PTR]
+    before = -1
+    m = H[W + EVENTS + LEN]
+    z = reserve(H, W, W + EVENTS, m + EVENT * (n - old)) + m
+    for i in range(n):
+        e = p + i * w
+        at = place_among(H, v, vn, e + VALUE, nv, slots, mask)
+        if at == vn:
+            continue
+        if not rounds_precede(H[e], rounds, guard):
+            both = join_rounds(H[e], rounds, guard, bits)
+            if both != before:
+                before = both
+                H[W + OWED] += 1
+                queue(H, W, nd, rc, both)
+        elif i < old:
+            H[v + at * step + (SAID if said else COUNT)] += diff_of(H[e + 1])
+        else:
+            H[z] = (at << PLACE_BITS) + rank_of(H[e + 1])
+            H[z + 1] = diff_of(H[e + 1])
+            H[z + 2] = said
+            z += EVENT
+    H[W + EVENTS + LEN] = z - H[W + EVENTS + PTR]
+
+
+@kernel
+def visit_each(H, W, nd, rc, si, so, w, rounds):
+    """Every value of a key that this slice's entries at these rounds concern, along time: there, or not.
+
+    needs:  both segments touched; entries of both have the same width.
+    """
+    nv = w - VALUE
+    step = nv + LANES_AT
+    mask = values_touched(H, W, si, so, w, rounds)
+    H[W + EVENTS + LEN] = 0
+    gather_each(H, W, nd, rc, si, w, rounds, mask, 0)
+    v = H[W + VALUES + PTR]
+    if H[nd + SHORT]:
+        for at in range(v, v + H[W + VALUES + LEN], step):
+            H[at + SAID] = 1 if H[at + COUNT] > 0 else 0
+    else:
+        gather_each(H, W, nd, rc, so, w, rounds, mask, 1)
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    sort_events(H, W, a, H[W + EVENTS + LEN] // EVENT)
+    while a < an:
+        t = H[a]
+        at = v + (t >> PLACE_BITS) * step
+        while a < an and H[a] == t:
+            H[at + (SAID if H[a + 2] else COUNT)] += H[a + 1]
+            a += EVENT
+        H[W + EVALS] += 1
+        there = 1 if H[at + COUNT] > 0 else 0
+        if there != H[at + SAID]:
+            say(H, W, t & RANK_MASK, there - H[at + SAID], at + LANES_AT, nv)
+            H[at + SAID] = there

@@ -1,0 +1,87 @@
+"""A meeting: workers of one process wait for each other inside their walks, and read each other's mail where it lies.
+
+Each has a word of its own in a shared block, which only it writes: how often it has arrived.  A meeting has two
+arrivals.  After the first all mail is written, and each takes what is for it; after the second all mail is read, and
+each knows the least rounds that are pending anywhere.
+
+Rule: between two arrivals nobody writes what another reads.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import give_way, load_shared, store_shared
+from ebbflow.operators.edges import receive_at
+from ebbflow.trace.heap import (
+    AGREED,
+    BEST,
+    LEN,
+    MAIL,
+    ME,
+    MEETING,
+    MET,
+    PTR,
+    STAGE,
+    VECTOR,
+    WORKERS,
+)
+
+# ---- the shared block: a line of words for all, then one for each worker, so that no two write to one line ---
+LINE = 8
+STOPPED = 0  # somebody will not come
+ARRIVED, WHO = 0, 1  # of a worker: how often it has arrived; its header
+SPINS, TURNS = 2000, 300  # looks before the core is offered to others; and how often, before Python is asked
+
+
+@inline
+def line_of(meeting, worker):
+    return meeting + LINE * (worker + 1)
+
+
+@kernel
+def all_arrived(H, W):
+    """Wait until every worker has arrived as often as this one; False if it takes too long, or one stays away."""
+    meeting = H[W + MEETING]
+    often = H[W + MET]
+    for i in range(H[W + WORKERS]):
+        at = line_of(meeting, i) + ARRIVED
+        looks = 0
+        while load_shared(at) < often:
+            looks += 1
+            if looks > SPINS:
+                if load_shared(meeting + STOPPED) or looks > SPINS + TURNS:
+                    return False
+                give_way()
+    return True
+
+
+@inline
+def arrive(H, W):
+    H[W + MET] += 1
+    store_shared(line_of(H[W + MEETING], H[W + ME]) + ARRIVED, H[W + MET])
+
+
+@kernel
+def take_mail(H, W):
+    """Deliver what every other worker posted here."""
+    for i in range(H[W + WORKERS]):
+        v = H[line_of(H[W + MEETING], i) + WHO] + MAIL + VECTOR * H[W + ME]
+        if H[v + LEN]:
+            receive_at(H, W, H[v + PTR], H[v + LEN])
+
+
+@kernel
+def part(H, W):
+    """Everybody has read: this worker's mail is gone."""
+    for i in range(H[W + WORKERS]):
+        H[W + MAIL + VECTOR * i + LEN] = 0
+    H[W + STAGE] = 0
+
+
+@kernel
+def agree_on(H, W):
+    """The least rounds that are pending at any worker, each of which has said its own."""
+    least = H[W + BEST]
+    for i in range(H[W + WORKERS]):
+        least = min(least, H[H[line_of(H[W + MEETING], i) + WHO] + BEST])
+    H[W + AGREED] = least
