@@ -90,6 +90,12 @@ class Keeping:
                     journals[f"unread/{name}"].add(_words([new[name]]))
         self.keeper.commit({"inputs": {name: one.frontier for name, one in due.items()}, "outputs": moved})
 
+    @property
+    def has_news(self) -> bool:
+        """Whether something was given or read since the last step."""
+        given = any(not one.is_empty for one in self.inputs.values())
+        return given or any(shown.unread is not self._unread[name] for name, shown in self.outputs.items())
+
     def settled(self) -> None:
         for name, shown in self.outputs.items():
             self._unread[name] = shown.unread

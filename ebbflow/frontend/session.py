@@ -173,8 +173,8 @@ class Session:
         try:
             if self._keeping is None:
                 self.close()
-            elif not self._is_closed:  # it goes on another day: what was given is kept, and nothing is said of the rest
-                if not all(given.is_empty for given in self._inputs.values()):
+            elif not self._is_closed:  # it goes on another day: what was given and read is kept
+                if self._keeping.has_news:
                     self._step({})
                 self._release()
         except BaseException:

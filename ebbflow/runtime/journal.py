@@ -87,10 +87,8 @@ class Journal:
             self.links[kept:] = [Link(name, start, self.length - start)]
             if not kept:
                 self._first = self.length
-            at_hand = max(AT_HAND, self._first // 4)
-            while recent and self.length - recent[0][0] > at_hand:
-                recent.pop(0)
             self._recent = recent
+            self._let_go()
         self.drop()
 
     def drop(self) -> None:
@@ -106,7 +104,15 @@ class Journal:
             self.links.append(Link(name, start, len(delta.words)))
         self.length = len(words)
         self._first = self.links[0].weight if self.links else 0
+        self._recent = [(link.start, words[link.start : link.start + link.weight]) for link in self.links]
+        self._let_go()
         return words
+
+    def _let_go(self) -> None:
+        """Keep only the last words at hand."""
+        at_hand = max(AT_HAND, self._first // 4)
+        while self._recent and self.length - self._recent[0][0] > at_hand:
+            self._recent.pop(0)
 
 
 def delta_of(whole: bool, start: int, words: Array) -> Delta:

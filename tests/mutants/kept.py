@@ -1,0 +1,375 @@
+"""`python -m tests.mutants.kept`: bugs planted in what keeps state on disk, each of which its tests must notice.
+
+Rule: these are bugs of plain Python, so the tests run compiled, in a copy of the whole house.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.mutants.mutants import Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+LEDGER, DURABLE, IMAGE = "tests/runtime/test_ledger.py", "tests/runtime/test_durable.py", "tests/runtime/test_image.py"
+STORE, RESTARTS = "tests/trace/test_store.py", "tests/meaning/test_reductions.py"
+
+PLANTED: list[tuple[Mutant, str]] = [
+    (Mutant("a file is not synced", "trace/store.py", "                self.files.sync(handle)\n", ""), LEDGER),
+    (
+        Mutant(
+            "a directory is not synced",
+            "trace/store.py",
+            "        self.files.sync_directory(self.path(directory))\n",
+            "",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a new directory is not synced",
+            "trace/store.py",
+            "        self.files.sync_directory(os.path.dirname(os.path.abspath(path)))\n",
+            "",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a record replaces another",
+            "trace/store.py",
+            "        os.link(path, name, follow_symlinks=False)\n",
+            "        os.replace(path, name)\n        open(path, 'w').close()\n",
+        ),
+        STORE,
+    ),
+    (
+        Mutant(
+            "checksums are not compared",
+            "trace/store.py",
+            "        if name_of([data]) != name:\n",
+            "        if name_of([data]) == '':\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "lengths are not compared", "trace/store.py", "        if len(data) != length:\n", "        if False:\n"
+        ),
+        STORE,
+    ),
+    (
+        Mutant(
+            "links are followed",
+            "trace/store.py",
+            "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK",
+            "os.O_RDONLY | os.O_NONBLOCK",
+        ),
+        STORE,
+    ),
+    (
+        Mutant(
+            "a record is believed without its hash",
+            "runtime/ledger.py",
+            "        if rest or digest_of(text).encode() != digest:\n",
+            "        if rest:\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a record of another checkpoint counts",
+            "runtime/ledger.py",
+            'content.get("step") != number or content.get("of") != manifest["id"]',
+            'content.get("step") != number',
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "the manifest comes before the first record",
+            "runtime/ledger.py",
+            "                store.put(LEDGER, [data], name_of_step(0))\n"
+            '                store.put("", [sealed(manifest)], MANIFEST)\n',
+            '                store.put("", [sealed(manifest)], MANIFEST)\n'
+            "                store.put(LEDGER, [data], name_of_step(0))\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a gone ledger opens empty",
+            "runtime/ledger.py",
+            '            if not numbers:\n                raise DamagedFile(f"the ledger of {store.root} is gone:'
+            ' {store.path(LEDGER)} has no record.")\n            head',
+            "            if not numbers:\n                return None\n            head",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "a damaged last record is passed over",
+            "runtime/ledger.py",
+            "            head = record_of(store, manifest, numbers[-1])\n",
+            "            try:\n                head = record_of(store, manifest, numbers[-1])\n"
+            "            except DamagedFile:\n                head = record_of(store, manifest, numbers[-2])\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a record whose sync failed stays",
+            "runtime/ledger.py",
+            "                with contextlib.suppress(OSError):\n                    self.take_back(name)\n",
+            "",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "the sweep forgets the records before the last",
+            "runtime/ledger.py",
+            "        for directory in {directory for record in kept for directory in record.files}:\n",
+            "        kept = kept[-1:]\n"
+            "        for directory in {directory for record in kept for directory in record.files}:\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "nothing is swept",
+            "runtime/ledger.py",
+            "                self.sweep()\n",
+            "                pass\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "the loser goes on",
+            "runtime/ledger.py",
+            "            if newest != [self.step]:\n                self.lose(newest[0] if newest else None)\n",
+            "            if newest and newest[0] > self.step:\n                number = newest[0] + 1\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "the record counts before its segment is written",
+            "runtime/durable.py",
+            "                name = self.store.put(SEGMENTS, blocks)\n"
+            '                length = sum(len(memoryview(block).cast("B")) for block in blocks)\n'
+            "                state, files = self._state(name, length, words)\n"
+            "                self.ledger.commit(state, files)\n",
+            "                from ebbflow.trace.store import name_of\n"
+            '                length = sum(len(memoryview(block).cast("B")) for block in blocks)\n'
+            "                state, files = self._state(name_of(blocks), length, words)\n"
+            "                self.ledger.commit(state, files)\n"
+            "                name = self.store.put(SEGMENTS, blocks)\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a step the disk refused stays in memory",
+            "runtime/durable.py",
+            "                part.host.undo()\n",
+            "                pass\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "rows that a stage waits for are forgotten",
+            "runtime/durable.py",
+            "self._journal_of(section).add(words_of(lanes[:, still:], times[still:], diffs[still:]))",
+            "pass",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "rows that a stage waits for are written twice",
+            "runtime/durable.py",
+            "lanes[:, still:], times[still:], diffs[still:]",
+            "lanes, times, diffs",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "new text is forgotten",
+            "runtime/durable.py",
+            "        text.add(self.pool.entries(text.length))\n",
+            "",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "frontiers of stages are forgotten",
+            "runtime/durable.py",
+            "            part.frontier = as_antichain(frontier)\n",
+            "",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "the program is not compared",
+            "runtime/durable.py",
+            "    if before != after:\n",
+            "    if len(before) > 10**6:\n",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "only the first pages are looked at",
+            "runtime/image.py",
+            "    both = min(len(new), len(old))\n    return",
+            "    both = min(len(new), len(old))\n    new = new.copy()\n    new[8:both] = old[8:both]\n    return",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "pages of links that are replaced are left out",
+            "runtime/image.py",
+            "            pages = union([changed, *(link.pages for link in self.links[kept:])]) if kept else filled\n",
+            "            pages = changed if kept else filled\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "memory that ran ahead is believed",
+            "runtime/image.py",
+            "            if len(np.setdiff1d(ours, theirs)):\n",
+            "            if len(ours) > 10**9:\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "the slice's times are forgotten in the middle of a walk",
+            "runtime/image.py",
+            "        worker.slice_times = words[5:at].astype(np.int64)\n",
+            "",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "the number of the step is forgotten",
+            "runtime/image.py",
+            "    worker.step, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()\n",
+            "    _, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "expressions keep another process's pool",
+            "runtime/worker.py",
+            "        self.pool_words += [at + int(i) for i in np.flatnonzero(words == self.pool.address)]\n",
+            "",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "words at hand are taken from the wrong place",
+            "runtime/journal.py",
+            "before = [words[max(0, start - at) :] for at, words",
+            "before = [words[: at + len(words) - start] for at, words",
+        ),
+        "tests/runtime/test_journal.py",
+    ),
+    (
+        Mutant(
+            "what was read is unread again",
+            "frontend/keeping.py",
+            '                journals[f"unread/{name}"].renew()\n',
+            "                pass\n",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "rows that came early are forgotten",
+            "frontend/keeping.py",
+            '            journals[f"given/{name}"].add(_words(one.early))\n',
+            "",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "rows by key are forgotten",
+            "frontend/keeping.py",
+            '                journals[f"keyed/{name}"].add(one.outcome.last.T.reshape(-1))\n',
+            "                pass\n",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "deleted keys come back",
+            "frontend/upsert.py",
+            "        final = [(*row, 1) if row is not None else (*gone(key), 0) for key, row in now.items()]\n",
+            "        final = [(*row, 1) for key, row in now.items() if row is not None]\n",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "what was shown before is forgotten",
+            "frontend/keeping.py",
+            '                journals[f"shown/{name}"].add(_words([new[name]]))\n',
+            "                pass\n",
+        ),
+        DURABLE,
+    ),
+]
+
+
+def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
+    """Whether the tests noticed the bug, and their last line."""
+    with tempfile.TemporaryDirectory(prefix="ebbflow-mutant-") as place:
+        leave_out = shutil.ignore_patterns("__pycache__")
+        for part in ("ebbflow", "tests"):
+            shutil.copytree(ROOT / part, Path(place) / part, ignore=leave_out)
+        shutil.copy(ROOT / "conftest.py", place)
+        mutant.apply(Path(place) / "ebbflow")
+        environment = {**os.environ, "PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=120", tests]
+        said = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    last = (said.stdout.strip().splitlines() or [said.stderr])[-1]
+    if said.returncode not in (0, 1):
+        raise RuntimeError(f"the tests did not run:\n{said.stdout}\n{said.stderr}")
+    failed = [line for line in said.stdout.splitlines() if line.startswith("FAILED")]
+    return said.returncode == 1, (failed or [last])[0]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants.kept", description=__doc__)
+    parser.add_argument("--only", default="", help="mutants whose name contains this")
+    asked = parser.parse_args(arguments)
+    survivors = 0
+    chosen = [(mutant, tests) for mutant, tests in PLANTED if asked.only in mutant.name]
+    for mutant, tests in chosen:
+        noticed, line = verdict(mutant, tests)
+        survivors += not noticed
+        print(f"{'caught  ' if noticed else 'SURVIVES'}  {mutant.name}\n            {line[:110]}", flush=True)
+    print(f"{survivors} of {len(chosen)} survive" if survivors else f"all {len(chosen)} planted bugs were caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
