@@ -162,15 +162,15 @@ def forget_rows(H, W, nd):
 def set_times(H, nd, words):
     """Swap the ranks of the slice's rows for their times, the first of which has the rank 1.
 
-    leaves: of an output whose rows arrive consolidated, these are settled: rows of the next slice may follow.
+    needs:  an output whose rows arrive consolidated.
+    leaves: rows that are settled: those of the next slice may follow.
     """
     w = H[nd + LANES] + 2
     p = H[nd + ROWS + PTR]
     n = H[nd + ROWS + LEN]
-    for at in range((H[nd + TIMED] if H[nd + RAW] else 0) + w - 2, n, w):
+    for at in range(H[nd + TIMED] + w - 2, n, w):
         H[p + at] = words[H[p + at] - 1]
-    if H[nd + RAW]:
-        H[nd + TIMED] = n
+    H[nd + TIMED] = n
 
 
 @kernel

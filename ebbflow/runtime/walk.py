@@ -38,6 +38,7 @@ from ebbflow.operators.node import (
     OUTSIDE,
     OWES,
     PASS,
+    RAW,
     READERS,
     REDUCE,
     SETTLE,
@@ -534,9 +535,14 @@ def waiting_rows(nd):
 def give_rows(W, nd, out, words):
     """Copy an output's rows to [lanes + 2, rows], with the slice's times, if there are any, for ranks; forget them."""
     H = all_memory()
-    if words.shape[0]:
+    raw = H[nd + RAW] != 0
+    if raw and words.shape[0]:
         set_times(H, nd, words)
     take_rows(H, nd, out)
+    if not raw and words.shape[0]:  # not where they lie: by their ranks they are found, and forgotten
+        at = out.shape[0] - 2
+        for i in range(out.shape[1]):
+            out[at, i] = words[out[at, i] - 1]
     forget_rows(H, W, nd)
 
 
