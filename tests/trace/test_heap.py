@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ebbflow.errors import AddressTaken
 from ebbflow.trace import heap as h
 from tests.trace.heaps import Bench
 
@@ -152,3 +153,20 @@ def test_rounds_are_compared_field_by_field(depth):
         assert not h.rounds_precede(left, right, bench[h.GUARD])
         assert not h.rounds_precede(right, left, bench[h.GUARD])
         assert bench.fields(int(h.join_rounds(left, right, bench[h.GUARD], bench.bits)))[0] == most
+
+
+def test_a_heap_at_a_chosen_place_lies_there_and_gives_it_back():
+    base = 0x2B00_0000_0000
+    heap = h.Heap(1 << 26, base)
+    assert base + 64 == 8 * (heap.W + 1)
+    p = heap.keep([1, 2, 3])
+    assert heap.words[p - heap.W + 8] == 1
+    with pytest.raises(AddressTaken, match="in use in this process"):
+        h.Heap(1 << 26, base)
+    heap.wipe()
+    assert heap.H[p] == 0
+    heap.close()
+    again = h.Heap(1 << 26, base)
+    assert again.H[p + 1] == 0
+    del again  # nobody said goodbye
+    h.Heap(1 << 26, base).close()
