@@ -13,6 +13,7 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.each import visit_each
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
 from ebbflow.operators.join import show_readers
+from ebbflow.operators.lined import visit_line
 from ebbflow.operators.node import (
     ANSWER,
     ASK,
@@ -368,7 +369,9 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
             H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
             owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
     if H[W + GENERAL]:
-        replay(H, W, nd, tb, rc, rounds, 0)
+        lined = (op == DISTINCT or op == COUNTED) and visit_line(H, W, nd, tb, rc, rounds, so, w1)
+        if not lined:
+            replay(H, W, nd, tb, rc, rounds, 0)
     elif op == DISTINCT or op == COUNTED:
         visit_total(H, W, nd, tb, rc, rounds, so, w1)
     elif op == SUMMED:

@@ -295,6 +295,8 @@ class Worker:
         h.reserve(H, W, W + h.LOWER, len(lower) * c + 2 * c)
         if int(H[W + h.TIMES + h.LEN]) // c > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
+        if len(lower) == 1:  # what is older folds to it, and has a rank before all that comes now
+            self.ranks(np.array(lower, np.int64))
 
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""

@@ -378,3 +378,16 @@ def test_what_is_not_a_checkpoint_is_told(tmp_path):
         list(check(Store(str(tmp_path / "nowhere"))))
     with pytest.raises(NotACheckpoint):
         rewind(Store(str(tmp_path)), 3)
+
+
+def test_every_step_that_is_kept_can_be_gone_back_to():
+    """Links are gathered into larger ones as steps go by; those of the steps before stay as long as these do."""
+    disk, gathered = Disk(), 0
+    live, store = session(disk), Store("/state", disk)
+    for time in range(25):
+        step(live, time)
+        found = list(check(store))
+        assert [one.wrong for one in found] == [None] * min(KEPT, time + 2)
+        gathered += len(found) > 1 and found[0].files < found[1].files
+    assert gathered > 1
+    live._release()
