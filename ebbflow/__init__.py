@@ -9,6 +9,7 @@ Rule: importing this loads no other package.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from ebbflow import errors, functions
 from ebbflow.columns.schema import Schema
@@ -59,7 +60,7 @@ _ON_SPARK = {
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name == "algorithms":
         return importlib.import_module("ebbflow.algorithms")
     if name in _LATER:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.resolve import near
-from ebbflow.errors import TypeMismatch, UnknownColumn, WrongDiff, WrongTime
+from ebbflow.errors import DeliveryRefused, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
 from ebbflow.frontend.given import Given, as_time, listed, whole
 from ebbflow.frontend.shown import END, Antichain, Changes
 from ebbflow.frontend.table import Table, plain
@@ -130,7 +130,11 @@ def deliver(session: Session, frames: Mapping[str, Any], query_id: str, batch_id
     runtime: Any = session._runtime
     if not hasattr(runtime, "stage"):
         raise TypeMismatch("deliver belongs to a program that runs on Spark.", hint="flow.run(spark, checkpoint=...)")
-    session.discard()  # a delivery is whole: nothing that was given beside it goes with it
+    if runtime.since_step or not all(given.is_empty for given in session._inputs.values()):
+        raise DeliveryRefused(
+            f"batch {batch_id} comes while other rows wait that were given since the last step.",
+            hint="A delivery is a step of its own: commit() or discard() what was given before it.",
+        )
     width = len(session._coordinates)
     names = ["_time"] if width == 1 else [f"_time{i}" for i in range(width)]
     told = []

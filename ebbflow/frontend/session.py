@@ -174,7 +174,7 @@ class Session:
             if self._keeping is None:
                 self.close()
             elif not self._is_closed:  # it goes on another day: what was given and read is kept
-                if self._keeping.has_news:
+                if self._keeping.has_news or getattr(self._runtime, "since_step", None):  # rows in files
                     self._step({})
                 self._release()
         except BaseException:

@@ -77,8 +77,8 @@ class Source:
 # ---- what people call ------------------------------------------------------------------------------------
 
 
-def changes(df: DataFrame, time: Any, diff: str | None = None, lateness: int = 0) -> Source:
-    """Rows with a time, and a diff (without one: each is an insertion).
+def changes(df: DataFrame, time: Any = None, diff: str | None = None, lateness: int = 0) -> Source:
+    """Rows with a time (without one: that of their micro-batch) and a diff (without one: each is an insertion).
 
     A time is complete once a later one was seen; `lateness` waits for so many time units more.
     """

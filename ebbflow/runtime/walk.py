@@ -136,7 +136,8 @@ WAITS = 6  # for workers in other threads, longer than is worth it without looki
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 NOTHING = (1 << 62) + ((1 << 62) - 1)
 LONG = 256  # slices without use, after which a key is cold
-MOST_SWEPT = 1 << 18  # slots looked at between two advances
+MOST_SWEPT = 1 << 14  # slots looked at between two advances
+MOST_OWED = 1 << 18  # slots that growth, however large, gives cause to look at
 NULL = -9223372036854775808
 
 
@@ -474,10 +475,11 @@ def tidy_table(H, W, tb, fuel):
             # a little too many: only what was not used for long leaves; far too many: whatever is not used meanwhile
             H[tb + MARK] = H[W + STEP] if n > 2 * H[W + KEEP] else H[W + STEP] - LONG
     if H[tb + HAND] >= 0:
-        H[tb + SWEEP_FUEL] += (fuel >> 2) + 1 + min(8 * grown, MOST_SWEPT)
+        H[tb + SWEEP_FUEL] += (fuel >> 2) + 1 + min(8 * grown, MOST_OWED)
         if H[tb + SWEEP_FUEL] >= 4 * H[W + EFFORT]:
-            sweep(H, W, tb, H[tb + SWEEP_FUEL])
-            H[tb + SWEEP_FUEL] = 0
+            spent = min(H[tb + SWEEP_FUEL], MOST_SWEPT)
+            sweep(H, W, tb, spent)
+            H[tb + SWEEP_FUEL] = H[tb + SWEEP_FUEL] - spent if H[tb + HAND] >= 0 else 0
     tend(H, W, tb, fuel)
 
 

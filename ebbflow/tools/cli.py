@@ -36,6 +36,7 @@ def demo(nodes: int, edges: int) -> None:
 
     with refusals_as_text():
         demo.show(nodes=nodes, edges=edges)
+        demo.show_on_spark(nodes=nodes, edges=edges)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

@@ -1,20 +1,29 @@
 """A first look: reachability in a graph, one edge taken away, and what that cost beside starting over.
 
-The small graph is shown whole, so that every line can be checked by eye; the larger one is there for the counts.
+The small graph is shown whole, so that every line can be checked by eye; the larger one is there for the counts.  Then
+the same program on Spark, fed by files as they appear.
 
 Rule: everything it prints was computed while you watched, through the public interface alone.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
 import ebbflow as ebb
+from ebbflow.errors import EbbflowError
 
 SMALL = [(1, 2), (2, 3), (3, 1), (3, 4)]
 GONE = (2, 3)
 GOING = 100  # edges that leave the larger graph
+GOING_ON_SPARK = 5
+SHOWN = 5  # changes
 PROGRAM = """\
 flow  = ebb.Dataflow()
 edges = flow.input("edges", "src long, dst long")
@@ -89,6 +98,87 @@ def _on_a_larger_graph(nodes: int, edges: int) -> None:
     print(f"  of them changed, per edge that went      {changed:>11,.1f}")
     print(f"  rows touched to keep it right, per edge  {maintained:>11,.1f}")
     print(f"  rows touched by starting over once       {anew:>9,}, which gives the same result")
+
+
+def show_on_spark(nodes: int = 1000, edges: int = 2000) -> None:
+    """The same program, fed by Structured Streaming; without Java or PySpark, a sentence."""
+    try:
+        from ebbflow.runtime.spark.session import require
+
+        require()
+    except EbbflowError as error:
+        print(f"\nThe part on Spark is left out: {error.what} {error.hint}")
+        return
+    drawn = random.Random(7)
+    graph = list({(drawn.randrange(nodes), drawn.randrange(nodes)): None for _ in range(edges)})
+    roots = [(root,) for root in range(10)]
+    print(f"\nThe same program on Spark, fed by files: {nodes:,} nodes, {len(graph):,} edges. Spark starts ...")
+    spark = ebb.spark()
+    with tempfile.TemporaryDirectory() as place:
+        _on_files(spark, Path(place), graph, roots)
+
+
+def _on_files(spark: Any, place: Path, graph: list[tuple[int, int]], roots: list[tuple[int]]) -> None:
+    for name in ("edges", "roots"):
+        (place / name).mkdir()
+    edges = spark.readStream.schema("src long, dst long, d long").json(str(place / "edges"))
+    seen = spark.readStream.schema("root long").json(str(place / "roots"))
+    told: list[list[Any]] = []
+    query = program().stream(
+        spark,
+        checkpoint=str(place / "checkpoint"),
+        inputs={"edges": ebb.changes(edges, diff="d"), "roots": ebb.append(seen)},
+        outputs={"reach": ebb.each(lambda changes, progress: told.append(changes.collect()))},
+    )
+    try:
+        _put(place / "roots", 0, [{"root": root} for (root,) in roots])
+        _put(place / "edges", 0, [{"src": src, "dst": dst, "d": 1} for src, dst in graph])
+        query.processAllAvailable()
+        seconds = []
+        for number, (src, dst) in enumerate(graph[:GOING_ON_SPARK], start=1):
+            began = time.perf_counter()
+            _put(place / "edges", number, [{"src": src, "dst": dst, "d": -1}])
+            query.processAllAvailable()
+            seconds.append(time.perf_counter() - began)
+    finally:
+        query.stop()
+    began = time.perf_counter()
+    anew = _plainly(spark, graph[GOING_ON_SPARK:], roots)
+    plainly = time.perf_counter() - began
+    sums: dict[tuple[int, int], int] = {}
+    for change in (change for changes in told for change in changes):
+        sums[change["root"], change["node"]] = sums.get((change["root"], change["node"]), 0) + change["_diff"]
+    assert {row for row, count in sums.items() if count} == anew, "the stream must give what starting over gives"
+    most = max(range(1, len(told)), key=lambda step: len(told[step]))
+    print(f"{len(seconds)} edges go, one a micro-batch. What changes with {_arrows([graph[most - 1]])}:")
+    for change in sorted(map(tuple, told[most]))[:SHOWN]:
+        print("  root {}, node {}, time {}: {:+d}".format(*change))
+    if len(told[most]) > SHOWN:
+        print(f"  ... and {len(told[most]) - SHOWN:,} more")
+    print(f"  rows of the result                                {len(anew):>9,}")
+    print(
+        f"  seconds per micro-batch, median of {len(seconds)}              {sorted(seconds)[len(seconds) // 2]:>11,.2f}"
+    )
+    print(f"  seconds to start over in plain PySpark, once      {plainly:>11,.2f}, which gives the same result")
+
+
+def _put(place: Path, number: int, rows: list[dict[str, int]]) -> None:
+    beside = place / f".{number}"
+    beside.write_text("\n".join(map(json.dumps, rows)))
+    os.replace(beside, place / f"{number}.json")
+
+
+def _plainly(spark: Any, graph: list[tuple[int, int]], roots: list[tuple[int]]) -> set[tuple[int, int]]:
+    """The same result without us: joins until nothing new is found."""
+    edges = spark.createDataFrame(graph, "src long, dst long").persist()
+    found = spark.createDataFrame([(root, root) for (root,) in roots], "root long, node long").localCheckpoint()
+    fresh = found
+    while not fresh.isEmpty():
+        steps = fresh.join(edges, fresh.node == edges.src).select("root", edges.dst.alias("node")).distinct()
+        fresh = steps.exceptAll(steps.intersect(found)).localCheckpoint()
+        found = found.union(fresh).localCheckpoint()
+    edges.unpersist()
+    return {(row["root"], row["node"]) for row in found.collect()}
 
 
 def _spent(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:

@@ -28,3 +28,18 @@ def test_keeping_a_result_right_touches_fewer_rows_than_starting_over(printed):
     touched = dict(re.findall(r"rows touched (to|by) .*? {2,}([\d,.]+\d)", printed))
     kept, anew = (float(touched[word].replace(",", "")) for word in ("to", "by"))
     assert 0 < kept < anew / 2
+
+
+@pytest.mark.slow
+def test_the_demo_ends_on_spark_with_what_starting_over_gives(spark, capsys):
+    demo.show_on_spark(nodes=40, edges=80)
+    printed = capsys.readouterr().out
+    assert "What changes with" in printed and "seconds per micro-batch" in printed
+    assert "in plain PySpark, once" in printed  # compared with what the stream gave before it is printed
+
+
+def test_without_java_the_demo_says_so_in_a_sentence(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    demo.show_on_spark()
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    assert line.startswith("The part on Spark is left out: ") and "Java 17" in line

@@ -23,7 +23,7 @@ def test_what_was_fetched_is_not_fetched_again(tmp_path, monkeypatch):
         (place / "one.jar").write_bytes(b"")
 
     monkeypatch.setattr(jars, "_fetch", fetch)
-    assert jars.jars("delta") == jars.jars("delta") == [path for path in tmp_path.rglob("*.jar")]
+    assert jars.jars("delta") == jars.jars("delta") == list(tmp_path.rglob("*.jar"))
     assert asked == [jars.DELTA]
 
 

@@ -7,6 +7,7 @@ does line by line, and in the end prints every change that was ever shown.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from random import Random
 
@@ -70,6 +71,7 @@ def main(master: str, checkpoint: str, shards: str) -> None:
             "spark.executor.memory": "512m",
             "spark.executor.cores": "1",
             "spark.task.maxFailures": "8",
+            "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # the same checkout as the driver's
             "spark.ui.showConsoleProgress": "false",
         },
     )

@@ -156,3 +156,12 @@ def test_columns_that_do_not_fit_are_refused_by_name(tmp_path):
 
 def test_the_first_delivery_may_have_any_number():
     assert judge(None, "q", 17, 1, "x") is False
+
+
+def test_a_delivery_is_a_step_of_its_own(tmp_path):
+    live = opened(tmp_path / "a")
+    live.insert("edges", [(1, 2)])
+    with pytest.raises(DeliveryRefused, match="other rows wait"):
+        live.deliver({"edges": edges((1, 3))}, "q", 0)
+    live.discard()
+    assert live.deliver({"edges": edges((1, 3))}, "q", 0).step == 1
