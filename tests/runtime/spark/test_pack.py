@@ -1,4 +1,4 @@
-"""Packing: what is made of rows is a function of their multiset, and every row begins where the engine would send it."""
+"""Packing: what is made of rows is a function of their multiset, and a row begins where the engine would send it."""
 
 from random import Random
 
