@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs layers warm doctor clean
+.PHONY: help demo test check bench docs layers warm jars doctor clean
 
 help:
 	@echo "make demo    a small program, one change, and what it cost"
@@ -46,10 +46,14 @@ doctor: $(READY)
 warm: $(READY)
 	@$(BIN)/python -m ebbflow warm
 
+# The connectors' jars, by Maven, before tests run side by side; without them the tests of Delta and Kafka say so.
+jars: $(READY)
+	@$(BIN)/python -m ebbflow.tools.jars || true
+
 demo: doctor
 	@$(BIN)/python -m ebbflow demo
 
-test: doctor warm
+test: doctor warm jars
 	$(PYTEST) -n $(JOBS) --dist worksteal --doctest-modules
 
 check: $(READY)

@@ -102,7 +102,11 @@ def project(wanted: tuple[str, ...], alone: bool) -> str:
 
 def main() -> int:
     for name in sys.argv[1:] or SETS:
-        found = jars(name)
+        try:
+            found = jars(name)
+        except MissingPackage as error:
+            print(f"{error.what} {error.hint}")
+            return 1
         print(f"{name}: {len(found)} jars, {sum(jar.stat().st_size for jar in found) / 1e6:.0f} MB, {found[0].parent}")
     return 0
 
