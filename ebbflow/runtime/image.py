@@ -237,7 +237,7 @@ class Written:
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:
     """What a worker knows beside its heap.  Between two advances nothing is left to undo."""
-    words = [worker.step, worker.trimmed, worker.forget_at, int(mid_walk)]
+    words = [worker.step, worker.trimmed, worker.forget_at, int(mid_walk) + 2 * int(mid_walk and worker.goes_on)]
     if not mid_walk:
         return np.array(words, np.int64)
     parts = [np.array([len(worker.slice_times)]), worker.slice_times]
@@ -247,9 +247,9 @@ def words_beside(worker: Worker, mid_walk: bool) -> Array:
 
 
 def take_beside(worker: Worker, words: Array) -> None:
-    worker.step, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()
-    worker.slice_times, worker.saved = np.empty(0, np.int64), []
-    if mid_walk:
+    worker.step, worker.trimmed, worker.forget_at, how = words[:4].tolist()
+    worker.slice_times, worker.saved, worker.goes_on = np.empty(0, np.int64), [], how > 1
+    if how:
         at = 5 + int(words[4])
         worker.slice_times = words[5:at].astype(np.int64)
         while at < len(words):

@@ -73,7 +73,7 @@ class Journal:
             self._next = 0, 0, [(0, words)]
             return delta_of(True, 0, words)
         start = self.links[kept].start if kept < len(self.links) else self.length
-        before = [words[max(0, start - at) :] for at, words in self._recent if at + len(words) > start]
+        before = [words for at, words in self._recent if at >= start]
         words = np.concatenate([*before, *self._fresh])
         assert len(words) == end - start, "the words that are at hand are the last ones"
         self._next = kept, start, [(at, old) for at, old in self._recent if at < start] + [(start, words)]

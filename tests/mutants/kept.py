@@ -268,8 +268,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the number of the step is forgotten",
             "runtime/image.py",
-            "    worker.step, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()\n",
-            "    _, worker.trimmed, worker.forget_at, mid_walk = words[:4].tolist()\n",
+            "    worker.step, worker.trimmed, worker.forget_at, how = words[:4].tolist()\n",
+            "    _, worker.trimmed, worker.forget_at, how = words[:4].tolist()\n",
         ),
         IMAGE,
     ),
@@ -284,10 +284,10 @@ PLANTED: list[tuple[Mutant, str]] = [
     ),
     (
         Mutant(
-            "words at hand are taken from the wrong place",
+            "of the words at hand the first are left out",
             "runtime/journal.py",
-            "before = [words[max(0, start - at) :] for at, words",
-            "before = [words[: at + len(words) - start] for at, words",
+            "for at, words in self._recent if at >= start]",
+            "for at, words in self._recent if at > start]",
         ),
         "tests/runtime/test_journal.py",
     ),

@@ -121,11 +121,13 @@ def go_on(host, stop: int, results: dict) -> bool:
 @pytest.mark.parametrize("meeting", [1, 2, 3, 5, 8])
 def test_a_walk_that_stands_at_a_meeting_goes_on_elsewhere(meeting):
     random, files = Random(meeting), Cupboard()
-    first, rows = edges_at(random, 0, 20), edges_at(random, 1, 9)
+    first, (lanes, _, diffs) = edges_at(random, 0, 4), edges_at(random, 1, 12)["edges"]
+    rows = {"edges": (lanes, np.array([[5], [9], [77]] * 4), diffs)}
     plain = host_of(graph(), 2)
     plain.advance(first, ((0,),), ((1,),))
     right: dict = {}
     at_meetings(plain, rows, -1, right)
+    assert listed(right), "nothing came of it"
     end = [bytes_of(worker) for worker in plain.workers]
     close(plain)
 
@@ -235,4 +237,35 @@ def test_what_an_expression_knows_of_the_pool_is_said_anew_in_every_process():
     rows = {"names": (ids[None], np.zeros((2, 1), np.int64), np.ones(2, np.int64))}
     assert [row[1] for row in listed(host.advance(rows, ((0,),), ((1,),)))] == [(int(ids[0]),)]
     assert pool.address in host.workers[0].H[host.workers[0].pool_words]
+    close(host)
+
+
+def test_a_chain_read_from_its_beginning_gives_every_page():
+    random, files = Random(8), Cupboard()
+    host = host_of(graph())
+    (worker,) = host.workers
+    pages, p = Pages(worker), worker.heap.zeros(300 * PAGE)
+    gathered = 0
+    for number in range(120):
+        for _ in range(random.randint(1, 4)):
+            worker.H[p + random.randrange(300) * PAGE + random.randrange(PAGE)] = number + 1
+        before = len(pages.chain)
+        delta = pages.delta()
+        pages.settle(files.put({"0": delta}))
+        gathered += len(pages.chain) < before and not delta.whole
+        if number % 10 == 9:
+            again, wanted = Pages(worker), bytes_of(worker)
+            again.catch_up(pages.chain, files.reader("0"))
+            assert bytes_of(worker) == wanted
+    assert gathered > 5
+    close(host)
+
+
+def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
+    """What is new in a Worker belongs into the image, or is made again by laying out the plan and named here."""
+    laid_out = {"plan", "me", "pool", "heap", "H", "W", "asker", "shift", "stages", "at", "nodes", "program", "around"}
+    laid_out |= {"outputs", "pool_words", "forget_times", "stopped"}
+    written = {"step", "trimmed", "forget_at", "slice_times", "saved", "goes_on"}
+    host = host_of(graph())
+    assert set(vars(host.workers[0])) == laid_out | written
     close(host)
