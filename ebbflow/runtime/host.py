@@ -191,7 +191,7 @@ class Host:
             worker = self.workers[turn]
             reason = worker.serve(int(H[worker.W + h.REASON]))
             if reason != w.PAUSED:
-                return [reason]
+                return [w.MEETS] * turn + [reason]  # by worker, as far as they came
         return [int(H[worker.W + h.REASON]) for worker in self.workers]
 
     # ---- some of the workers -------------------------------------------------------------------

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from ebbflow.columns.pool import Pool
+from ebbflow.errors import NumberOverflow
 from ebbflow.runtime.host import Host
 from ebbflow.runtime.oracle import Values
 from tests.meaning.cases import make_case
-from tests.meaning.programs import Sketch, strong
+from tests.meaning.programs import Sketch, call, lit, strong
 from tests.meaning.runtimes import arrays, encoded
 from tests.runtime.test_host import advanced, program, shown
 
@@ -105,3 +106,14 @@ def test_a_walk_that_began_apart_ends_together(number):
         whole.resume({pair: words for one in met for pair, words in one.letters.items()}, min(m.least for m in met))
         whole.collect(whole.take_turns(alone=True), results)
     assert shown(results) == right
+
+
+@pytest.mark.parametrize("value", range(6))
+def test_a_number_that_overflows_is_told_of_the_worker_where_it_did(value):
+    s = Sketch()
+    x = s.input("x")
+    s.output("out", s.distinct(s.map(s.distinct(x), a=call("mul", s.col(x, "a"), lit(2**62)))))
+    host = Host(s.graph, 4, Pool(), threads=False, reserve=1 << 26)
+    rows = arrays([((0, 0), (0,), 1), ((value + 3, value), (0,), 1)], 2, 1)
+    with pytest.raises(NumberOverflow, match=str(value + 3)):
+        host.advance({"x": rows}, ((0,),), ((1,),))
