@@ -75,7 +75,7 @@ def test_one_change_on_a_loop_of_twenty_rounds_is_one_job(spark, tmp_path, shard
 def test_wide_supersteps_say_the_same_and_end_narrow(spark, tmp_path):
     runtime = made(spark, tmp_path / "state", shards=8, wide_rows=4, narrow_words=30, width=2)
     chain(runtime, 12)
-    assert runtime.supersteps > 3
+    assert runtime.supersteps >= 3  # two and more apart, and one that took over
     edit(runtime, "edges", (0, 1), 1, -1)
     go_to(runtime, 2)
     lanes, _, diffs = runtime.take("reach")
