@@ -267,12 +267,17 @@ class Session:
         """Take in a micro-batch of a stream, whole and once, on Spark: {input: DataFrame}.  After it, it is durable.
 
         The batch that was taken in last is recognised by its query, number and rows, and answered without being taken
-        in again; any other than the next one is refused.
+        in again; any other than the next one is refused.  `flow.stream` calls it for each micro-batch.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("copy", flow.input("edges", "src long, dst long"))
+        >>> flow.run().deliver({}, query_id="6f1c", batch_id=0)
+        Traceback (most recent call last):
+        ebbflow.errors.TypeMismatch: deliver belongs to a program that runs on Spark.
+        ...
         """
         return on_spark.deliver(self, frames, query_id, batch_id, frontiers)
-
-    def published(self, step: int) -> None:
-        """What the deliveries up to this step changed has been published: it is not given again after a restart."""
 
     def _given(self, verb: str, name: str) -> Given:
         given = self._inputs.get(name) if isinstance(name, str) else None

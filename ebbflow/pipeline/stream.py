@@ -376,7 +376,6 @@ class Feed:
                     kept[name] = f"{self._home(output).name}-{step}.arrow"
                     marks.put(self.place / "outdone" / kept[name], held.written())
         marks.write(self.place / "published.json", {"step": step, "outdone": kept})
-        self.live.published(step)
 
     def _outdone(self, note: Mapping[str, Any], name: str) -> Outdone:
         file = note["outdone"].get(name)

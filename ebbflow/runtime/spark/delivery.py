@@ -21,7 +21,7 @@ Rows at times that are complete already are refused, all of the batch with them,
 filters by `live.frontier(input)` before.
 
 What comes back is a Delivery; the step is durable by then.  `live.changes(output)` gives what is to be published, and
-gives it again after a restart until `live.published(step)` says it is.
+gives it again after a restart: whoever publishes marks, beside what was published, the step it belongs to.
 """
 
 from __future__ import annotations
