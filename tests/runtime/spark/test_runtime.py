@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -60,16 +59,12 @@ def test_what_spark_shows_is_what_the_oracle_says_at_every_time(spark, number):
 def test_one_change_on_a_loop_of_twenty_rounds_is_one_job(spark, tmp_path, shards):
     runtime = made(spark, tmp_path / "state", shards=shards)
     chain(runtime, ROUNDS)
-    before, seconds = runtime.counters()["jobs"], []
+    before = runtime.counters()["jobs"]
     for i in range(1, 13):
         edit(runtime, "edges", (0, 1), i, -1 if i % 2 else 1)
-        began = time.perf_counter()
         go_to(runtime, i + 1)
-        seconds.append(time.perf_counter() - began)
         assert len(runtime.take("reach")[2]) == ROUNDS
     assert runtime.counters()["jobs"] - before == 12
-    print(f"{shards} shards: {1000 * float(np.median(seconds)):.0f} ms a step, {1000 * min(seconds):.0f} at best")
-    assert min(seconds) < 0.5
 
 
 def test_wide_supersteps_say_the_same_and_end_narrow(spark, tmp_path):
