@@ -153,6 +153,8 @@ class Dataflow:
     ) -> Session:
         """A session: rows go in, results come out and stay right.
 
+        With several workers your own functions are called from several threads; they should not share what they change.
+
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
         >>> flow.output("once", flow.input("xs", "x long").distinct())
