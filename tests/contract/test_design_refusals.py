@@ -313,7 +313,7 @@ def test_a_refused_method_leaves_the_plan_as_it_was():
 
 def test_what_is_not_built_yet_says_so():
     flow = flow_with()
-    for ask in (lambda: flow.sql("select 1"), lambda: flow.explore(), lambda: flow.stream(None)):
+    for ask in (lambda: flow.sql("select 1"), lambda: flow.explore()):
         try:
             ask()
         except ebb.EbbflowError as error:
