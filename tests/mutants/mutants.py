@@ -150,9 +150,9 @@ MUTANTS = [
     ),
     Mutant(
         "workers agree on the round of the first of them",
-        "runtime/host.py",
-        "        agreed = min(int(",
-        "        agreed = max(int(",
+        "operators/meeting.py",
+        "        least = min(least, H",
+        "        least = max(least, H",
         "local-3",
     ),
     Mutant(
