@@ -89,23 +89,6 @@ def test_every_key_lies_with_the_worker_that_owns_it(workers):
     host.close()
 
 
-def test_workers_agree_on_the_next_round():
-    host = Host(program(), 3, Pool())
-    advanced(host, [("x", (i, i + 1), (0,), 1) for i in range(12)], ((1,),))
-    loop = host.workers[0].program
-    while host.workers[0].H[loop] != w.LOOP:
-        loop += w.INSTRUCTION
-    for worker, rounds in zip(host.workers, (7, 3, 5), strict=True):
-        cells = [c for c in worker.plan.cells if c.kind == kinds.REDUCE and c.depth]
-        nd = worker.at[cells[0].number]
-        kinds.queue(worker.H, worker.W, nd, records(worker.H, int(worker.H[nd + kinds.TB]))[0], rounds)
-    host.agree(loop)
-    agreed = {int(worker.H[worker.W + hosts.h.AGREED]) for worker in host.workers}
-    assert agreed == {3}
-    host.undo()
-    host.close()
-
-
 @pytest.mark.parametrize("workers", [0, -1, 65])
 def test_a_number_of_workers_that_cannot_be_is_refused(workers):
     with pytest.raises(PlanError, match=f"not on {workers}"):
