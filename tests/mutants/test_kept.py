@@ -1,4 +1,4 @@
-"""The tests of what is kept on disk are able to fail: every planted bug is noticed."""
+"""Planted bugs in what is kept on disk are noticed: here a fifth of them, by `python -m tests.mutants.kept` all."""
 
 import shutil
 
@@ -18,7 +18,7 @@ def test_a_planted_bug_still_has_its_place(mutant, tests, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mutant", "tests"), **NAMED)
+@pytest.mark.parametrize(("mutant", "tests"), PLANTED[::5], ids=[mutant.name for mutant, _ in PLANTED[::5]])
 def test_a_planted_bug_is_caught(mutant, tests):
     noticed, said = verdict(mutant, tests)
     assert noticed, said

@@ -1,4 +1,4 @@
-"""The tests are able to fail: every planted bug is noticed."""
+"""The tests are able to fail: planted bugs are noticed; here a quarter of them, by `python -m tests.mutants` all."""
 
 import shutil
 
@@ -16,7 +16,7 @@ def test_a_planted_bug_still_has_its_place(mutant, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS[::4], ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_caught(mutant):
     noticed, said = verdict(mutant, cases=600, seed=7)
     assert noticed, said
