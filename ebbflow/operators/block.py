@@ -96,6 +96,13 @@ def run_program(H, W, b, stage, bank, n):
                 H[bank + k * BLOCK_ROWS + i] = H[c + H[b + CHOSEN + i] * s]
             c = bank + k * BLOCK_ROWS
             s = 1
+        elif (
+            c != bank + k * BLOCK_ROWS and b + BANKS <= c and c < b + COLUMNS_AT
+        ):  # in the bank that is next to be filled
+            for i in range(n):
+                H[bank + k * BLOCK_ROWS + i] = H[c + i * s]
+            c = bank + k * BLOCK_ROWS
+            s = 1
         set_column(H, columns, k, c, s)
     return kept
 
