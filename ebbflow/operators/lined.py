@@ -13,7 +13,7 @@ from ebbflow.operators.gather import EVENT, gather_total, gather_values
 from ebbflow.operators.reducers import answer_total
 from ebbflow.operators.say import correct, forget_gone
 from ebbflow.trace.clock import ranks_precede
-from ebbflow.trace.heap import DELTA, EVALS, EVENTS, EVENTS2, GUARD, HAVE, LEN, PTR, rounds_precede
+from ebbflow.trace.heap import EVALS, EVENTS, EVENTS2, GUARD, HAVE, LEN, PTR, rounds_precede
 from ebbflow.trace.segment import OLD, VALUE, rank_of
 from ebbflow.trace.table import WIDTH, segment_of
 
@@ -29,6 +29,23 @@ def first_seed(H, W, sg, w, rounds):
             if first < 0 or t < first:
                 first = t
     return first
+
+
+@kernel
+def is_line(H, W, a, an, b, bn):
+    """Whether the times of two sorted lists of events each precede the next."""
+    last = -1
+    while a < an or b < bn:
+        if b < bn and (a == an or H[b] < H[a]):
+            t = H[b]
+            b += EVENT
+        else:
+            t = H[a]
+            a += EVENT
+        if t != last and last >= 0 and not ranks_precede(H, W, last, t):
+            return False
+        last = t
+    return True
 
 
 @kernel
@@ -56,16 +73,13 @@ def visit_line(H, W, nd, tb, rc, rounds, so, w1):
     an = a + H[W + EVENTS + LEN]
     b = H[W + EVENTS2 + PTR]
     bn = b + H[W + EVENTS2 + LEN]
+    if not is_line(H, W, a, an, b, bn):
+        return False
     total = 0
-    last = -1
     while a < an or b < bn:
         t = H[a] if a < an else H[b]
         if b < bn and H[b] < t:
             t = H[b]
-        if last >= 0 and not ranks_precede(H, W, last, t):
-            H[W + DELTA + LEN] = 0
-            return False
-        last = t
         while a < an and H[a] == t:
             total += H[a + 1]
             a += EVENT

@@ -511,11 +511,6 @@ def test_history_is_a_number_of_time_units_or_all(history):
         run(echo(), history=history)
 
 
-def test_checkpoints_are_not_built_yet():
-    with pytest.raises(e.NotBuiltYet, match="checkpoints are not built yet: a session lives as long as its process"):
-        run(echo(), checkpoint="there")
-
-
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_workers_are_counted(workers):
     with pytest.raises(e.TypeMismatch, match="workers is a number of threads, 1 or more"):

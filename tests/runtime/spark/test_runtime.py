@@ -77,11 +77,17 @@ def test_wide_supersteps_say_the_same_and_end_narrow(spark, tmp_path):
     assert sorted(lanes[1].tolist()) == list(range(1, 13)) and set(diffs.tolist()) == {-1}
 
 
+def persisted(spark):
+    """How many frames the session holds on to."""
+    return spark.sparkContext._jsc.sc().getPersistentRDDs().size()
+
+
 def test_neither_plans_nor_memory_grow_over_two_hundred_supersteps(spark, tmp_path):
     runtime = made(spark, tmp_path / "state", shards=4)
     chain(runtime, 5)
     sizes, seen = [], []
     cluster, told = runtime.cluster, runtime.cluster.superstep
+    before = persisted(cluster.spark)
 
     def measured(order, tasks, functions):
         frame = cluster.spark.range(0, tasks, 1, tasks).mapInArrow(lambda batches: batches, "id long")
@@ -100,8 +106,7 @@ def test_neither_plans_nor_memory_grow_over_two_hundred_supersteps(spark, tmp_pa
     )  # numbers of columns have more digits
     files = sum(len(found) for _, _, found in os.walk(tmp_path / "state"))
     assert files < 100
-    storage = cluster.spark.sparkContext._jsc.sc().getPersistentRDDs()
-    assert storage.isEmpty()
+    assert persisted(cluster.spark) <= before
 
 
 def test_a_process_of_sparks_that_dies_is_replaced_and_nothing_is_lost(spark, tmp_path):
