@@ -21,5 +21,9 @@ def test_whenever_a_process_is_killed_what_it_answered_is_there(seed):
 
 @pytest.mark.parametrize("writers", [2, 4])
 def test_of_several_writers_each_step_is_won_by_one_and_the_others_are_told(writers):
-    counts = compete(writers, 10)
-    assert counts["won"] == 10 * writers and counts["lost"] > 0
+    for _ in range(20):  # until they met: on a busy machine they may run one after the other
+        counts = compete(writers, 10)
+        assert counts["won"] == 10 * writers
+        if counts["lost"]:
+            return
+    raise AssertionError("no two writers ever met")
