@@ -198,13 +198,13 @@ def test_frames_come_from_arrow_or_say_what_to_install(method, package, monkeypa
 
 
 def test_polars_takes_a_table():
-    polars = pytest.importorskip("polars")
+    import polars
+
     table = changes(PAIR, [(1, 2, 0, 1)])
     assert table.to_polars().rows() == polars.DataFrame(table).rows() == table.rows()
 
 
 def test_pandas_takes_a_table():
-    pytest.importorskip("pandas")
     assert changes(PAIR, [(1, 2, 0, 1)]).to_pandas().to_dict("list") == {
         "root": [1],
         "node": [2],
