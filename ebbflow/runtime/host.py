@@ -300,13 +300,6 @@ class Host:
                 if len(words):
                     worker.receive(words)
 
-    def agree(self, loop: int) -> None:
-        """At the head of a loop, the next round is the least that is pending anywhere."""
-        offset = loop - self.workers[0].program
-        agreed = min(int(w.least_in(worker.H, worker.W, worker.program + offset)) for worker in self.workers)
-        for worker in self.workers:
-            worker.H[worker.W + h.AGREED] = agreed
-
 
 def distinct(times: list[np.ndarray]) -> np.ndarray:
     """The distinct times, in order."""

@@ -9,7 +9,6 @@ Rule: a worker reasons about cells and rows; which times are complete, and what 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -523,6 +522,3 @@ def coordinates_schema(plan: Plan) -> Schema:
     from ebbflow.columns.schema import LONG, Field
 
     return Schema(tuple(Field(name, LONG) for name in plan.graph.coordinates))
-
-
-Runs = Callable[[], int]

@@ -1,5 +1,6 @@
 """An image is all of a worker: it goes on elsewhere as if nothing had happened, in the middle of a walk as well."""
 
+from itertools import count
 from random import Random
 
 import numpy as np
@@ -10,7 +11,6 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.errors import AddressTaken, DamagedFile
-from ebbflow.runtime import walk as w
 from ebbflow.runtime.image import FEW_LINKS, PAGE, Delta, Pages, links_kept, sections, segment
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import name_of
@@ -102,20 +102,13 @@ def at_meetings(host, rows: dict, stop: int, results: dict):
 
 
 def go_on(host, stop: int, results: dict) -> bool:
-    host.exchange()
-    while True:
-        if stop == 0:
-            return True
-        stop -= 1
-        reasons = [worker.run() for worker in host.workers]
-        if w.MEETS not in reasons:
-            host.collect(reasons, results)
+    """Walk on; whether it stands at a meeting, the one after so many."""
+    for _ in range(stop) if stop > 0 else count():
+        met = host.to_meeting(results)
+        if met.finished:
             return False
-        host.exchange()
-        if loop := int(host.workers[0].H[host.workers[0].W + h.PLACE]):
-            host.agree(loop)
-        for worker in host.workers:
-            worker.H[worker.W + h.PHASE] = 1
+        host.resume({}, met.least)
+    return True
 
 
 @pytest.mark.parametrize("meeting", [1, 2, 3, 5, 8])
