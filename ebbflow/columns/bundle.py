@@ -8,17 +8,14 @@ Rule: a bundle is whole or it is not used; what is damaged is thrown away.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import struct
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ebbflow.columns.border import INSIDE, Border, Linker, python_function
+from ebbflow.columns.kept import get, put
 
-DIGEST = 32
 Piece = tuple[Border, str, bytes]  # a kernel seen from outside, the name of its function, its machine code
 
 
@@ -47,32 +44,20 @@ def only_inside(symbol: str) -> Callable[..., Any]:
     return refuse
 
 
-# ---- as a file: a digest, then each part behind its length
+# ---- as a file: each part behind its length
 
 
 def write(path: Path, pieces: list[Piece], entries: bytes) -> None:
     parts = [entries]
     for border, native, code in pieces:
         parts += [" ".join([border.symbol, border.gives, native, *border.takes]).encode(), code]
-    body = b"".join(struct.pack("<q", len(part)) + part for part in parts)
-    handle, draft = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    put(path, b"".join(struct.pack("<q", len(part)) + part for part in parts))
 
 
 def read(path: Path) -> Bundle | None:
     """The bundle in a file, linked; None when there is none, or none that is whole."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-        path.unlink(missing_ok=True)
+    data = get(path)
+    if data is None:
         return None
     entries, *rest = _parts(data)
     pieces: list[Piece] = []
@@ -84,7 +69,7 @@ def read(path: Path) -> Bundle | None:
 
 def _parts(data: bytes) -> list[bytes]:
     found = []
-    at = DIGEST
+    at = 0
     while at < len(data):
         (length,) = struct.unpack_from("<q", data, at)
         found.append(data[at + 8 : at + 8 + length])

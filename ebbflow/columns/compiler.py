@@ -12,12 +12,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import operator
-import os
 import pickle
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -39,11 +37,8 @@ from numba.extending import lower_builtin, models, register_model, typeof_impl
 
 from ebbflow.columns import border as b
 from ebbflow.columns import bundle
-from ebbflow.columns.kept import TWINS, directory, is_private, kernels, source, symbol
+from ebbflow.columns.kept import TWINS, directory, get, is_private, kernels, put, source, symbol
 from ebbflow.columns.memory import Memory, all_memory, give_way, load_shared, store_shared
-
-DIGEST = 32
-KEPT_VERSIONS = 3  # of one kernel: two checkouts side by side do not throw each other's code away
 
 # ---- memory, as compiled code sees it ----------------------------------------------------------
 
@@ -219,7 +214,7 @@ def _linker() -> b.Linker:
 
 
 def _function(seen: b.Border, address: int, doc: str | None) -> Any:
-    """For Python to call, once it is called: most kernels never are."""
+    """For Python to call."""
     if seen.gives == b.INSIDE:
         return bundle.only_inside(seen.symbol)
     linker = _linker()
@@ -229,15 +224,9 @@ def _function(seen: b.Border, address: int, doc: str | None) -> Any:
 
 def bundle_up(path: Path) -> None:
     """Keep all that was compiled as one file, if all of it was kept."""
-    if len(_PIECES) < kernels() or path.exists() or not is_private(directory()):
-        return
     pieces = [piece for name, piece in _PIECES.items() if name.startswith("ebbflow.")]
-    try:
+    if len(pieces) == kernels() and not path.exists() and is_private(directory()):
         bundle.write(path, pieces, _linker().object_of([seen for seen, _, _ in pieces]))
-        for old in sorted(path.parent.glob("*.bundle"), key=lambda one: one.stat().st_mtime)[:-KEPT_VERSIONS]:
-            old.unlink(missing_ok=True)
-    except OSError:
-        return  # a full or read-only disk costs time, not the answer
 
 
 # ---- what a kernel's code depends on ---------------------------------------------------------------
@@ -330,18 +319,14 @@ class _Kept:
     def load_overload(self, taken: Any, context: Any) -> Any:
         if self.path is None:
             return None
-        try:
-            data = self.path.read_bytes()
-        except OSError:
-            return None
-        if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-            self.path.unlink(missing_ok=True)
+        data = get(self.path)
+        if data is None:
             return None
         try:
             rtsys.initialize(context)  # the runtime's symbols; all else that compiling needs stays unloaded
             if b"hashsecret" in data:  # the one symbol that comes with the rest
                 context.refresh()
-            state = pickle.loads(data[DIGEST:])
+            state = pickle.loads(data)
             loaded = compiler.CompileResult._rebuild(context, *state)
             self.code = state[0][2][0]
             return loaded
@@ -353,23 +338,8 @@ class _Kept:
         if self.path is None or result.library.has_dynamic_globals or result.lifted:
             return
         state = result._reduce()
-        data = dumps(state)
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(dir=self.path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(data).digest() + data)
-                os.replace(draft, self.path)
-            except BaseException:
-                os.unlink(draft)
-                raise
+        if put(self.path, dumps(state)):
             self.code = state[0][2][0]
-            versions = sorted(self.path.parent.glob(f"{self.name}-*.kernel"), key=lambda path: path.stat().st_mtime)
-            for old in versions[:-KEPT_VERSIONS]:
-                old.unlink(missing_ok=True)
-        except OSError:
-            return  # a full or read-only disk costs time, not the answer
 
     def enable(self) -> None: ...
 

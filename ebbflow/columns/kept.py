@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -22,6 +23,8 @@ from typing import Any
 import llvmlite.binding as ll
 
 PACKAGE = Path(__file__).resolve().parents[1]
+DIGEST = 32
+KEPT_VERSIONS = 3  # of one file: two checkouts side by side do not throw each other's code away
 TWINS: dict[Any, Callable[..., Any]] = {}  # the Python functions that kernels were made of
 
 
@@ -55,6 +58,39 @@ def _key() -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
+def put(path: Path, data: bytes) -> bool:
+    """Keep some bytes below their digest.  Whether that could be done: if not, it costs time and not the answer."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(data).digest() + data)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
+        name = path.name.partition("-")[0]
+        versions = sorted(path.parent.glob(f"{name}-*{path.suffix}"), key=lambda one: one.stat().st_mtime)
+        for old in versions[:-KEPT_VERSIONS]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def get(path: Path) -> bytes | None:
+    """What was kept; None where nothing is, or where it is not as it was written."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+        path.unlink(missing_ok=True)
+        return None
+    return data[DIGEST:]
+
+
 def is_private(path: Path) -> bool:
     """Whether the directory is there, ours, and no one else's to write: what lies in it is executed."""
     try:
@@ -67,7 +103,7 @@ def is_private(path: Path) -> bool:
 
 def bundle_path() -> Path:
     """Where the bundle of just these sources is, or would be."""
-    texts = [(str(path.relative_to(PACKAGE)), source(path)) for path in _sources_with_kernels()]
+    texts = [(str(path.relative_to(PACKAGE)), source(path)) for path in sorted(_with_imports())]
     return directory() / f"all-{hashlib.sha256(repr(texts).encode()).hexdigest()[:24]}.bundle"
 
 
@@ -85,6 +121,28 @@ _DECORATED = re.compile(r"^@(?:kernel|inline)$", re.M)
 @cache
 def _sources_with_kernels() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if _DECORATED.search(source(path))]
+
+
+_IMPORT = re.compile(r"^ *(?:from (ebbflow[\w.]*) import ([\w, ]+|\()|import (ebbflow[\w.]+))", re.M)
+
+
+def _with_imports() -> set[Path]:
+    """The sources with kernels, and all of this package that they import: a constant from there is compiled in."""
+    found: set[Path] = set()
+    ahead = list(_sources_with_kernels())
+    while ahead:
+        path = ahead.pop()
+        if path not in found:
+            found.add(path)
+            for package, names, module in _IMPORT.findall(source(path)):
+                parts = [f"{package}.{name.split(' as ')[0].strip()}" for name in names.split(",")]
+                ahead += [one for name in (package, module, *parts) if (one := _file_of(name)) is not None]
+    return found
+
+
+def _file_of(module: str) -> Path | None:
+    path = PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py") if module else None
+    return path if path is not None and path.is_file() else None
 
 
 def modules_with_kernels() -> list[str]:

@@ -227,6 +227,29 @@ def test_a_process_that_finds_all_kernels_in_one_file_leaves_the_compiler_alone(
         assert run() == ["False", "True", path]
 
 
+def test_a_bundle_is_found_by_all_that_is_compiled_into_it(tmp_path):
+    """Sources with kernels, and those that their constants come from; what nobody of them imports does not count."""
+    root = Path(__file__).resolve().parents[2]
+    shutil.copytree(root / "ebbflow", tmp_path / "ebbflow", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def path():
+        program = "from ebbflow.columns.kept import bundle_path; print(bundle_path().name)"
+        env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", program], env=env, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    seen = [path()]
+    for changed in ("trace/heap.py", "columns/schema.py", "trace/store.py"):
+        with open(tmp_path / "ebbflow" / changed, "a") as file:
+            file.write("\nANOTHER = 1\n")
+        seen.append(path())
+    assert len(set(seen)) == 4
+    with open(tmp_path / "ebbflow" / "frontend" / "column.py", "a") as file:
+        file.write("\nANOTHER = 1\n")
+    assert path() == seen[-1]
+
+
 def test_a_directory_others_can_write_is_not_used(run):
     kept = Path(run()[2])
     kept.chmod(0o777)
