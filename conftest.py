@@ -94,6 +94,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--spark-all"):
         os.environ["EBBFLOW_SPARK_ALL"] = "1"  # read where the claims are listed
+    os.environ.setdefault("EBBFLOW_PAGES", "both")  # what the system says was written is compared with all that was
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:

@@ -28,6 +28,7 @@ from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.journal import Journal
 from ebbflow.runtime.ledger import LEDGER, Ledger
 from ebbflow.runtime.local import LocalRuntime, split, together
+from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import Files, Store, disk_refusals, local_path
 
@@ -56,6 +57,7 @@ class DurableRuntime:
         self.journals: dict[str, Journal] = {}
         self.words: dict[str, Any] = {}  # what the session said at the last step
         self.counted: dict[str, int] = {}
+        self._fed = 0  # rows since the last step
         self._before: list[Any] = []
         self._found: dict[str, list[tuple[str, Delta]]] = {}  # links of journals that nobody has asked for yet
         ledger = Ledger.open(self.store)
@@ -70,6 +72,7 @@ class DurableRuntime:
     # ---- what every runtime does ------------------------------------------------------------------
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
+        self._fed += len(diffs)
         self.local.feed(name, lanes, times, diffs)
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
@@ -291,6 +294,11 @@ class DurableRuntime:
             for name, blocks in part.buffered.items()
             if blocks
         }
+        if self._fed >= LARGE_STEP:
+            for part in self.local.parts:
+                for worker in part.host.workers:
+                    settle_down(worker)
+        self._fed = 0
 
 
 # ---- rows as words ---------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """An image of a worker: the pages of its heap that changed, and the chain of segments that together hold them all.
 
 A heap at a fixed address holds all of a worker's state by address, so its pages are its state: traces, loops, owed
-times, mail, and a walk that stands at a meeting.  Pages that changed are found by a hash of each, and go with those of
-other workers into one file, a segment, named by its content.
+times, mail, and a walk that stands at a meeting.  Pages that changed are found by a hash of each that the system says
+was touched, or of all where it does not say, and go with those of other workers into one file, a segment, named by its
+content.
 
     worker = Worker(..., reserve=bytes, base=address)     # or Host(...): worker i lies at base + i * reserve
     pages = Pages(worker)                                 # nothing is written yet
@@ -20,13 +21,15 @@ that is replaced is in the link that replaces it.  The same image and the same i
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.errors import DamagedFile
+from ebbflow.runtime.touched import Touched, spread
 from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import Block
@@ -37,6 +40,9 @@ PAGE = 512  # words
 MAGIC = b"ebbflow segment\n"
 FEW_LINKS = 8  # of one size, before they are written as one
 SLACK = 1 << 14  # words that a chain may be longer than twice what it holds
+FEW_PAGES = 1024  # that are sooner read than asked for
+
+HOW = "EBBFLOW_PAGES"  # how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
 
 
 class Delta(NamedTuple):
@@ -48,6 +54,7 @@ class Delta(NamedTuple):
     lengths: Array
     words: Array  # the runs' words, one after the other
     beside: Array
+    cleared: Array = np.empty(0, np.int64)  # runs of zeros, of which no words are needed: where each begins and ends
 
 
 class Link(NamedTuple):
@@ -83,9 +90,7 @@ def level_of(weight: int) -> int:
 
 def segment(deltas: dict[str, Delta]) -> list[Block]:
     """The bytes of a file that holds these sections."""
-    heads = {
-        name: [int(d.whole), int(d.size), len(d.starts), len(d.words), len(d.beside)] for name, d in deltas.items()
-    }
+    heads = {name: [int(d.whole), int(d.size), *map(len, d[2:])] for name, d in deltas.items()}
     head = json.dumps(heads, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
     blocks: list[Block] = [MAGIC, len(head).to_bytes(8, "little"), head]
@@ -104,18 +109,17 @@ def sections(data: bytes, path: str = "segment") -> dict[str, Delta]:
         heads = json.loads(data[start : start + length])
         words = np.frombuffer(data, "<i8", offset=start + length)
         found, at = {}, 0
-        for name, (whole, size, runs, count, beside) in heads.items():
+        for name, (whole, size, *counts) in heads.items():
             parts = []
-            for n in (runs, runs, count, beside):
+            for n in counts:
                 parts.append(words[at : at + n])
                 at += n
-            found[name] = Delta(bool(whole), size, *parts)
-            delta = found[name]
-            ends = delta.starts + delta.lengths
-            if len(parts[-1]) != beside or delta.lengths.sum() != count or (delta.lengths < 0).any():
+            delta = found[name] = Delta(bool(whole), size, *parts)
+            if [len(part) for part in parts] != counts or delta.lengths.sum() != len(delta.words):
                 raise ValueError
-            if runs and (delta.starts.min() < 0 or ends.max() > size):
-                raise ValueError
+            for starts, ends in ((delta.starts, delta.starts + delta.lengths), delta.cleared.reshape(-1, 2).T):
+                if len(starts) and ((ends < starts).any() or starts.min() < 0 or ends.max() > size):
+                    raise ValueError
         if at != len(words):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -134,6 +138,9 @@ class Pages:
         self.links: list[Link] = []
         self.hashes = np.empty((0, 2), np.int64)  # as the chain has them
         self._next: tuple[int, Array, Array] | None = None
+        self._how = os.environ.get(HOW, "")
+        self._touched: Touched | None = None
+        self._suspects = np.empty(0, np.int64)  # pages that may be other than the chain has them
 
     @property
     def chain(self) -> list[str]:
@@ -146,28 +153,30 @@ class Pages:
 
     def delta(self, mid_walk: bool = False) -> Delta:
         """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
+        self.worker.trim()  # what nothing uses is zeros, and need not be written
         with Written(self.worker):
-            hashes = self._hash()
-            changed = changed_rows(hashes, self.hashes)
-            filled = np.flatnonzero((hashes != _ZEROS).any(axis=1))
-            kept = links_kept(
-                [link.weight for link in self.links],
-                len(changed) * PAGE,
-                len(filled) * PAGE,
-                lambda k: PAGE * len(union([changed, *(link.pages for link in self.links[k:])])),
-            )
-            pages = union([changed, *(link.pages for link in self.links[kept:])]) if kept else filled
+            hashes, changed = self._look()
+            is_filled = (hashes[:, 0] != _ZEROS[0]) | (hashes[:, 1] != _ZEROS[1])
+            weight = lambda pages: PAGE * int(np.count_nonzero(is_filled[pages]))
+            since = lambda k: union([changed, *(link.pages[link.pages < len(hashes)] for link in self.links[k:])])
+            live = PAGE * int(np.count_nonzero(is_filled))
+            weights = [link.weight for link in self.links]
+            kept = links_kept(weights, weight(changed), live, lambda k: weight(since(k)))
+            pages = since(kept) if kept else np.flatnonzero(is_filled)
             self._next = kept, pages, hashes
-            starts, lengths = runs_of(pages)
-            words = self._all()[pages].reshape(-1)
-            return Delta(not kept, len(hashes) * PAGE, starts, lengths, words, words_beside(self.worker, mid_walk))
+            filled = pages[is_filled[pages]]
+            starts, lengths = runs_of(filled)
+            from_, many = runs_of(pages[~is_filled[pages]])
+            cleared = np.stack([from_, from_ + many], axis=1).reshape(-1)
+            words, beside = self._all()[filled].reshape(-1), words_beside(self.worker, mid_walk)
+            return Delta(not kept, len(hashes) * PAGE, starts, lengths, words, beside, cleared)
 
     def settle(self, name: str) -> None:
         """The delta last asked for is in the file of this name."""
         assert self._next is not None, "nothing was asked for"
         kept, pages, self.hashes = self._next
-        self.links[kept:] = [Link(name, pages, PAGE * len(pages))]
-        self._next = None
+        self.links[kept:] = [Link(name, pages, PAGE * int((self.hashes[pages] != _ZEROS).any(axis=1).sum()))]
+        self._next, self._suspects = None, np.empty(0, np.int64)
 
     def catch_up(self, chain: Sequence[str], read: Callable[[str], Delta]) -> None:
         """Make the heap what a chain says, reading only the links that are not held if that is enough."""
@@ -176,7 +185,7 @@ class Pages:
             same += 1
         deltas = [read(name) for name in chain[same:]]
         with Written(self.worker):
-            known = changed_rows(self._hash(), self.hashes) if same else None
+            known = self._look()[1] if same else None
         if known is not None:
             ours = union([known, *(link.pages for link in self.links[same:])])
             theirs = union([pages_of(delta) for delta in deltas])
@@ -189,10 +198,11 @@ class Pages:
         for name, delta in zip(chain[same:], deltas, strict=True):
             self._apply(delta)
             pages = pages_of(delta)
-            links.append(Link(name, pages, PAGE * len(pages)))
+            links.append(Link(name, pages, len(delta.words)))
         self.links, self._next = links, None
         with Written(self.worker):
-            self.hashes = self._hash()
+            self.hashes, _ = self._look()
+        self._suspects = np.empty(0, np.int64)
 
     def _apply(self, delta: Delta) -> None:
         worker = self.worker
@@ -202,12 +212,41 @@ class Pages:
         for start, length in zip(delta.starts.tolist(), delta.lengths.tolist(), strict=True):
             H[first + start : first + start + length] = delta.words[at : at + length]
             at += length
+        for start, end in delta.cleared.reshape(-1, 2).tolist():
+            worker.heap.clear(start, end - start)
         take_beside(worker, delta.beside)
         Written(worker).__exit__()
 
-    def _hash(self) -> Array:
-        hashes = np.empty((-(-len(self.worker.heap.words) // PAGE), 2), np.int64)
-        hash_pages(self.worker.H, self.worker.W - 8, hashes)
+    def _look(self) -> tuple[Array, Array]:
+        """The hash of every page as it is now, and which pages are other than the chain has them."""
+        count, known = -(-len(self.worker.heap.words) // PAGE), len(self.hashes)
+        told = self._told(count)
+        if told is None:
+            hashes = self._hash_all(count)
+            return hashes, changed_rows(hashes, self.hashes)
+        self._suspects = union([self._suspects, told])
+        suspects = union([self._suspects[self._suspects < count], np.arange(min(known, count), count)])
+        hashes = np.empty((count, 2), np.int64)
+        hashes[:known] = self.hashes[:count]
+        hash_pages(self.worker.H, self.worker.W - 8, suspects, hashes)
+        old = suspects[: np.searchsorted(suspects, known)]
+        other = (hashes[old] != self.hashes[old]).any(axis=1)
+        if self._how == "both" and (hashes != self._hash_all(count)).any():
+            raise AssertionError("a page was written, and the system did not tell")
+        return hashes, np.concatenate([old[other], suspects[len(old) :]])
+
+    def _told(self, count: int) -> Array | None:
+        """The pages that were touched since the last time this was asked; None: any may have been."""
+        if self._how == "all" or (count < FEW_PAGES and self._how != "both"):
+            return None
+        if self._touched is None:
+            first = self.worker.W - 8
+            self._touched = Touched(8 * (first + 1), 8 * (self.worker.heap.limit - first))
+        return self._touched.look(8 * PAGE * count)
+
+    def _hash_all(self, count: int) -> Array:
+        hashes = np.empty((count, 2), np.int64)
+        hash_pages(self.worker.H, self.worker.W - 8, np.arange(count), hashes)
         return hashes
 
     def _all(self) -> Array:
@@ -278,8 +317,9 @@ def runs_of(pages: Array) -> tuple[Array, Array]:
 
 
 def pages_of(delta: Delta) -> Array:
-    found = [np.arange(s // PAGE, (s + n) // PAGE) for s, n in zip(delta.starts.tolist(), delta.lengths.tolist())]
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+    cleared = delta.cleared.reshape(-1, 2) // PAGE
+    filled = spread(delta.starts // PAGE, (delta.starts + delta.lengths) // PAGE)
+    return union([filled, spread(cleared[:, 0], cleared[:, 1])])
 
 
 # ---- kernels
@@ -293,9 +333,10 @@ def mixed(a, w, by):
 
 
 @kernel
-def hash_pages(H, first, out):
-    """needs: out: [pages, 2].  leaves: 128 bits for each page of 512 words from `first` on."""
-    for i in range(out.shape[0]):
+def hash_pages(H, first, ids, out):
+    """needs: out: [pages, 2].  leaves: there, 128 bits for each of some pages of 512 words from `first` on."""
+    for k in range(ids.shape[0]):
+        i = ids[k]
         p = first + i * 512
         a, b, c, d = 1, 2, 3, 4
         for j in range(0, 512, 4):
@@ -309,10 +350,8 @@ def hash_pages(H, first, out):
 
 
 def _hash_of_zeros() -> Array:
-    from ebbflow.columns.kernel import address_of, memory
-
     zeros, found = np.zeros(PAGE, np.int64), np.empty((1, 2), np.int64)
-    hash_pages(memory(), address_of(zeros), found)
+    hash_pages(memory(), address_of(zeros), np.zeros(1, np.int64), found)
     return found[0]
 
 

@@ -289,7 +289,11 @@ class Heap:
 
     def wipe(self) -> None:
         """Nothing but zeros, as on the first day."""
-        self._map.madvise(mmap.MADV_DONTNEED, 0, len(self._words) * 8)
+        self.clear(0, len(self._words))
+
+    def clear(self, start: int, words: int) -> None:
+        """Whole pages as on the first day, from a word of the reserved space on."""
+        self._map.madvise(mmap.MADV_DONTNEED, start * 8, words * 8)
 
     def close(self) -> None:
         """Give a chosen place back; from here on nobody may use the heap.  One that the system chose goes by itself."""

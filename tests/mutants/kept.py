@@ -17,6 +17,7 @@ from tests.mutants.mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER, DURABLE, IMAGE = "tests/runtime/test_ledger.py", "tests/runtime/test_durable.py", "tests/runtime/test_image.py"
+TOUCHED = "tests/runtime/test_touched.py"
 STORE, RESTARTS = "tests/trace/test_store.py", "tests/meaning/test_reductions.py"
 
 PLANTED: list[tuple[Mutant, str]] = [
@@ -239,10 +240,46 @@ PLANTED: list[tuple[Mutant, str]] = [
     ),
     (
         Mutant(
+            "a page that was touched is not told",
+            "runtime/touched.py",
+            "        return numbers(found, self.address, PAGE_BYTES)\n",
+            "        return numbers(found, self.address, PAGE_BYTES)[1:]\n",
+        ),
+        TOUCHED,
+    ),
+    (
+        Mutant(
+            "a page that the system told is dropped, and nobody but the comparison would know",
+            "runtime/image.py",
+            "        return self._touched.look(8 * PAGE * count)\n",
+            "        told = self._touched.look(8 * PAGE * count)\n        return told if told is None else told[:-1]\n",
+        ),
+        DURABLE,
+    ),
+    (
+        Mutant(
+            "what was told for a step that was not kept is forgotten",
+            "runtime/image.py",
+            "        self._suspects = union([self._suspects, told])\n",
+            "        self._suspects = told\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "pages that became zeros stay as they were",
+            "runtime/image.py",
+            "            worker.heap.clear(start, end - start)\n",
+            "            pass\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
             "pages of links that are replaced are left out",
             "runtime/image.py",
-            "            pages = union([changed, *(link.pages for link in self.links[kept:])]) if kept else filled\n",
-            "            pages = changed if kept else filled\n",
+            "            pages = since(kept) if kept else np.flatnonzero(is_filled)\n",
+            "            pages = changed if kept else np.flatnonzero(is_filled)\n",
         ),
         IMAGE,
     ),
@@ -351,6 +388,8 @@ def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=120", tests]
         said = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     last = (said.stdout.strip().splitlines() or [said.stderr])[-1]
+    if said.returncode < 0:
+        return True, f"the tests' process died of signal {-said.returncode}"
     if said.returncode not in (0, 1):
         raise RuntimeError(f"the tests did not run:\n{said.stdout}\n{said.stderr}")
     failed = [line for line in said.stdout.splitlines() if line.startswith("FAILED")]

@@ -33,4 +33,4 @@ def close(host: Host) -> None:
 def bytes_of(worker) -> bytes:
     """All that is written of a worker, however it got there."""
     delta = Pages(worker).delta()
-    return delta.words.tobytes() + delta.starts.tobytes() + delta.beside.tobytes()
+    return delta.words.tobytes() + delta.starts.tobytes() + delta.beside.tobytes() + delta.cleared.tobytes()

@@ -11,6 +11,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.errors import AddressTaken, DamagedFile
+from ebbflow.runtime import image, touched
 from ebbflow.runtime.image import FEW_LINKS, PAGE, Delta, Pages, links_kept, sections, segment
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import name_of
@@ -261,4 +262,71 @@ def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
     written = {"step", "trimmed", "forget_at", "slice_times", "saved", "goes_on"}
     host = host_of(graph())
     assert set(vars(host.workers[0])) == laid_out | written
+    close(host)
+
+
+def scribble(random: Random, worker, p: int, n: int) -> None:
+    """Some words written, some pages zeros again, some blocks asked for and given back, some steps done."""
+    for _ in range(random.randint(0, 4)):
+        worker.H[p + random.randrange(n * PAGE)] = random.randrange(3)
+    if random.random() < 0.3:
+        first = (p - worker.W + 8) // PAGE + 1 + random.randrange(n - 5)
+        worker.heap.clear(first * PAGE, random.randint(1, 4) * PAGE)
+    if random.random() < 0.3:
+        size = random.choice([10, 3000, h.LARGE, 3 * h.LARGE])
+        block = int(h.alloc(worker.H, worker.W, size))
+        worker.H[block : block + size] = random.randrange(1, 9)
+        if random.random() < 0.6:
+            h.release(worker.H, worker.W, block, size)
+
+
+@pytest.mark.skipif(touched.watch() is None, reason="this system does not tell which pages were written")
+@pytest.mark.parametrize("seed", range(12))
+def test_pages_that_the_system_told_and_pages_that_were_all_read_give_the_same_bytes(monkeypatch, seed):
+    monkeypatch.setattr(image, "FEW_PAGES", 0)
+    written, asked = [], []
+    for how in ("all", "", "both"):
+        monkeypatch.setenv(image.HOW, how)
+        random, files, host = Random(seed), Cupboard(), host_of(graph())
+        (worker,) = host.workers
+        p, pages, names = worker.heap.zeros(100 * PAGE), Pages(worker), []
+        told = 0
+        for t in range(40):
+            scribble(random, worker, p, 100)
+            host.advance(edges_at(random, t, 2), ((t,),), ((t + 1,),))
+            delta = pages.delta()
+            if random.random() < 0.3:  # it was not written, and more happens before it is
+                scribble(random, worker, p, 100)
+                delta = pages.delta()
+            names.append(files.put({"0": delta}))
+            told += pages._touched is not None and len(pages._suspects) < len(pages.hashes) // 2
+            pages.settle(names[-1])
+            if random.random() < 0.2:
+                scribble(random, worker, p, 100)  # what is done here counts for nothing
+                pages.catch_up(pages.chain, files.reader("0"))
+        written.append(names)
+        asked.append(told)
+        close(host)
+    assert written[0] == written[1] == written[2]
+    assert asked[0] == 0 and asked[1] > 30 and asked[2] > 30
+
+
+def test_pages_that_became_zeros_are_zeros_elsewhere():
+    files, host = Cupboard(), host_of(graph())
+    (worker,) = host.workers
+    p, pages = worker.heap.zeros(50 * PAGE), Pages(worker)
+    first = (p - worker.W + 8) // PAGE + 1
+    worker.H[p : p + 50 * PAGE] = 7
+    pages.settle(files.put({"0": pages.delta()}))
+    chain = pages.chain
+    worker.heap.clear(first * PAGE, 40 * PAGE)
+    delta = pages.delta()
+    assert len(delta.words) < 10 * PAGE and delta.cleared.tolist() == [first * PAGE, (first + 40) * PAGE]
+    pages.settle(files.put({"0": delta}))
+    wanted = bytes_of(worker)
+    late = Pages(worker)
+    late.catch_up(chain, files.reader("0"))
+    assert bytes_of(worker) != wanted
+    late.catch_up(pages.chain, files.reader("0"))
+    assert bytes_of(worker) == wanted
     close(host)

@@ -28,6 +28,7 @@ from ebbflow.errors import EbbflowError, Place
 from ebbflow.runtime.host import Host, Letters, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.local import split
+from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.texts import Part, Texts, part_of
 from ebbflow.runtime.worker import Worker
@@ -212,6 +213,7 @@ class Task:
         self.sent: list[np.ndarray] = []
         self.used: list[tuple[int, int]] = []
         self.consumed: set[str] = set()  # what one stage made for another that was here
+        self.is_large = False  # the step, which ends here
 
     def run(self) -> bytes:
         hosting = self.hosting
@@ -227,6 +229,9 @@ class Task:
         }
         fresh = hosting.texts.fresh()
         self.answer["fresh"] = self.refer(part_of(hosting.texts.pool, fresh)) if len(fresh) else []
+        if self.is_large and not mid_walk:
+            for key in self.used:
+                settle_down(hosting.shards[key].worker)
         if self.used:
             self.answer["segment"], self.answer["chains"] = hosting.write(self.used, mid_walk)
         self.answer["counters"] = self.counters()
@@ -262,6 +267,7 @@ class Task:
         )
         self.answer["finished"] = True
         rows = {name: blobs.canonical(block) for name, block in rows.items()}
+        self.is_large |= "agreed" in work or sum(len(block[2]) for block in rows.values()) >= LARGE_STEP
         if "agreed" in work:
             host = self.host(part)
             host.resume(self.letters(work), work["agreed"])
@@ -281,6 +287,7 @@ class Task:
         else:
             host.resume(self.letters(work), work["agreed"])
         met = host.to_meeting(found)
+        self.is_large = True
         self.answer |= {"finished": met.finished, "at_loop": met.at_loop, "least": met.least, "pending": met.pending}
         self.answer["letters"] = [
             [sender, to, self.file_or_arrays(LETTERS, (words,))] for (sender, to), words in sorted(met.letters.items())
