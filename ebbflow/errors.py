@@ -16,6 +16,7 @@ from types import FrameType
 from typing import ClassVar
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_RUNNERS = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("click", "pyspark", "py4j"))
 _PYTHON = tuple(os.path.join(os.path.dirname(os.__file__), part) for part in ("threading.py", "concurrent" + os.sep))
 
 
@@ -40,7 +41,8 @@ def users_place() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((_HERE, "<frozen", *_PYTHON)):  # nor Python's own that runs our threads
+        ours = file.startswith((_HERE, "<frozen", *_PYTHON))  # or Python's own, that runs our threads
+        if not ours and not any(runner in file for runner in _RUNNERS):  # nor who calls us: a command, a Spark task
             return Place(file, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -257,3 +259,7 @@ class ClusterFailed(EbbflowError):
 
 class DeadLetters(EbbflowError):
     """Rows of a stream that cannot be taken in, and no place to keep them."""
+
+
+class UnknownStep(EbbflowError):
+    """A step that a checkpoint does not keep."""

@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession
+from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession, UnknownStep
 from ebbflow.trace.store import Store, disk_refusals
 
 FORMAT = 2  # of the files and of what the words in them mean
@@ -310,7 +310,7 @@ def rewind(store: Store, step: int) -> int:
     """Go on from an earlier step: a new record says what it said.  The number of the new one."""
     manifest, numbers = opened(store)
     if step not in numbers:
-        raise DamagedFile(
+        raise UnknownStep(
             f"step {step} of {store.root} is not kept; these are: {', '.join(map(str, numbers))}.",
             hint="`ebbflow check DIR` lists them.",
         )

@@ -23,7 +23,7 @@ def show(place: str) -> bool:
         click.echo(f"{store.root}: format {manifest['format']}, {_made_by(manifest)}")
     is_whole = True
     for i, found in enumerate(ledger.check(store)):
-        size = f"{found.bytes / 2**20:.1f} MiB in {found.files} files"
+        size = f"{found.bytes / 2**20:.1f} MiB in {_counted(found.files, 'file')}"
         click.echo(
             f"step {found.step:>8}  {'damaged' if found.wrong else 'whole  '}  {size}  {_frontiers(found.state)}"
         )
@@ -37,11 +37,17 @@ def rewind(place: str, step: int) -> None:
     store = Store(local_path(place))
     number = ledger.rewind(store, step)
     click.echo(f"{store.root} is at step {number}, which says what step {step} said.")
+    if stands := next((_frontiers(found.state) for found in ledger.check(store) if found.step == number), ""):
+        click.echo(f"Give it the input from there on again: {stands}. What changes from there on is shown again.")
 
 
 def _made_by(manifest: dict[str, Any]) -> str:
     made = f"made by ebbflow {manifest['ebbflow']}" if "ebbflow" in manifest else "made by ebbflow"
-    return f"{made} with {manifest['workers']} workers" if "workers" in manifest else made
+    return f"{made} with {_counted(manifest['workers'], 'worker')}" if "workers" in manifest else made
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _frontiers(state: dict[str, Any]) -> str:

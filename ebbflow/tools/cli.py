@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -46,7 +47,7 @@ def run(program: Path, arguments: tuple[str, ...]) -> None:
     """Run PROGRAM, a Python file.  Refusals are shown without a traceback."""
     from ebbflow.tools import program as programs
 
-    with refusals_as_text():
+    with refusals_as_text(), programs.problems_as_python_shows_them(program):
         programs.run(program, arguments)
 
 
@@ -57,7 +58,7 @@ def explain(program: Path, arguments: tuple[str, ...]) -> None:
     """Show the plan of every dataflow in PROGRAM, up to where it would first run one."""
     from ebbflow.tools import program as programs
 
-    with refusals_as_text():
+    with refusals_as_text(), programs.problems_as_python_shows_them(program):
         plans = programs.plans(program, arguments)
     if not plans:
         raise click.ClickException(f"{program} makes no Dataflow at its top level, and runs none.")
@@ -86,7 +87,7 @@ def warm() -> None:
     """Compile the kernels now, so that the first program need not wait."""
     from ebbflow.tools import warm as kernels
 
-    with refusals_as_text():
+    with refusals_without_a_line():
         kernels.warm()
 
 
@@ -96,7 +97,7 @@ def check(directory: str) -> None:
     """Look at every step that the checkpoint DIRECTORY keeps; status 1 if the last one is damaged."""
     from ebbflow.tools import checkpoint
 
-    with refusals_as_text():
+    with refusals_without_a_line():
         is_whole = checkpoint.show(directory)
     raise SystemExit(0 if is_whole else 1)
 
@@ -108,7 +109,7 @@ def rewind(directory: str, step: int) -> None:
     """Go on from an earlier STEP of the checkpoint DIRECTORY, which `ebbflow check` lists."""
     from ebbflow.tools import checkpoint
 
-    with refusals_as_text():
+    with refusals_without_a_line():
         checkpoint.rewind(directory, step)
 
 
@@ -130,9 +131,21 @@ def refusals_as_text() -> Iterator[None]:
     try:
         yield
     except errors.EbbflowError as refusal:
-        topic, text = type(refusal).__name__, str(refusal)
-        click.secho(topic, fg="red", bold=True, err=True, nl=False)
-        click.echo(f": {text}", err=True)
-        for note in getattr(refusal, "__notes__", []):
-            click.echo(f"  {note}", err=True)
-        raise SystemExit(1) from None
+        _tell(refusal, str(refusal))
+
+
+@contextmanager
+def refusals_without_a_line() -> Iterator[None]:
+    """For a command that runs no program of the user's: there is no line of theirs to show."""
+    try:
+        yield
+    except errors.EbbflowError as refusal:
+        _tell(refusal, f"{refusal.what}\n  {refusal.hint}")
+
+
+def _tell(refusal: errors.EbbflowError, text: str) -> NoReturn:
+    click.secho(type(refusal).__name__, fg="red", bold=True, err=True, nl=False)
+    click.echo(f": {text}", err=True)
+    for note in getattr(refusal, "__notes__", []):
+        click.echo(f"  {note}", err=True)
+    raise SystemExit(1) from None

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import ebbflow
+from ebbflow.errors import EbbflowError
 
 RUNS = ("run", "compute", "stream")  # the methods of a Dataflow that begin to work
 
@@ -31,6 +33,21 @@ def run(path: Path, arguments: Sequence[str] = ()) -> dict[str, Any]:
     """The program's names, after it ended."""
     with _as_the_main_program(path, arguments):
         return runpy.run_path(str(path), run_name="__main__")
+
+
+@contextmanager
+def problems_as_python_shows_them(path: Path) -> Iterator[None]:
+    """A program that raises ends with status 1 and its traceback, from its own lines on; refusals go on."""
+    try:
+        yield
+    except EbbflowError:
+        raise
+    except Exception as problem:
+        frame = problem.__traceback__
+        while frame is not None and frame.tb_frame.f_code.co_filename != str(path):
+            frame = frame.tb_next
+        traceback.print_exception(type(problem), problem, frame)
+        raise SystemExit(1) from None
 
 
 def plans(path: Path, arguments: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from ebbflow.errors import DamagedFile, DiskRefused, NotACheckpoint, SecondSession
+from ebbflow.errors import DamagedFile, DiskRefused, NotACheckpoint, SecondSession, UnknownStep
 from ebbflow.frontend.session import Session
 from ebbflow.runtime import ledger as ledgers
 from ebbflow.runtime.durable import DurableRuntime
@@ -337,7 +337,7 @@ def test_rewind_goes_on_from_an_earlier_step_and_only_when_told(made, tmp_path):
         step(live, time)
         assert live.snapshot("reach").rows() == right[time + 1]
     live._release()
-    with pytest.raises(DamagedFile, match="not kept; these are: 8, 9, 10"):
+    with pytest.raises(UnknownStep, match="not kept; these are: 8, 9, 10"):
         rewind(Store(str(place)), 5)
 
 

@@ -64,10 +64,6 @@ def test_a_refusal_is_three_parts_and_no_traceback(program):
     assert "Traceback" not in result.output
 
 
-def test_a_bug_in_the_program_keeps_its_traceback(program):
-    assert isinstance(ask("run", program("1 / 0")).exception, ZeroDivisionError)
-
-
 def test_explain_shows_the_plan(program):
     result = ask("explain", program(PLAN))
     assert result.exit_code == 0, result.output
@@ -83,3 +79,16 @@ def test_explain_says_when_there_is_nothing_to_explain(program):
 
 def test_a_program_that_is_not_there_is_told():
     assert "does not exist" in ask("run", "no-such-program.py").output
+
+
+def test_a_bug_in_the_program_shows_the_program_s_own_lines(program):
+    result = ask("run", program("def f():\n    return 1 / 0\nf()\n"))
+    assert result.exit_code == 1
+    assert "ZeroDivisionError" in result.output and "return 1 / 0" in result.output
+    assert "runpy" not in result.output and "click" not in result.output
+
+
+def test_a_refusal_of_a_command_names_no_line_of_ours(tmp_path):
+    result = ask("check", str(tmp_path / "nothing"))
+    assert result.exit_code == 1
+    assert "NotACheckpoint" in result.output and "line" not in result.output
