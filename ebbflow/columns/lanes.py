@@ -152,8 +152,9 @@ def _of_rows(rows: Sequence[Any], schema: Schema) -> list[Any]:
 
 
 def _refuse_width(schema: Schema, row: int, width: int, value: Any) -> NoReturn:
+    are = "is" if len(schema) == 1 else "are"
     raise TypeMismatch(
-        f"row {row} has {_counted(width)}, and {_counted(len(schema))} are wanted ({schema}): {_shown(value)}.",
+        f"row {row} has {_counted(width)}, and {_counted(len(schema))} {are} wanted ({schema}): {_shown(value)}.",
         hint="Give one value for each column, in that order; None is null.",
     )
 
@@ -234,7 +235,8 @@ def _hint(kind: Type, value: Any, otherwise: str | None = None) -> str:
     if kind.is_integer and isinstance(value, bool | np.bool_):
         return 'Cast it with int(...), or declare the column "boolean".'
     if kind.is_integer and isinstance(value, int | np.integer):
-        return f'A {kind} is from {_least(kind)} to {BOUNDS[kind.name] - 1}; wider is "long", beyond that "string".'
+        wider = "" if kind.name == "long" else '"long" is wider, '
+        return f'A {kind} is from {_least(kind)} to {BOUNDS[kind.name] - 1}; {wider}"string" holds any number.'
     if kind.name == "date" and isinstance(value, datetime):
         return 'Take its day with .date(), or declare the column "timestamp".'
     if kind.name == "date" and isinstance(value, str):

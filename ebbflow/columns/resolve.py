@@ -41,10 +41,14 @@ def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
             return cast(resolve(arg, schema, verb, of), target)
         case w.Applied(op, args):
             return typed(op, [resolve(arg, schema, verb, of) for arg in args])
+        case w.Traced():
+            raise NotAnExpression(
+                f"{verb} is given a lambda where it has no row to call it with.", hint='Name the column: col("x").'
+            )
         case w.Aggregated(op, _):
             raise NotAnExpression(
                 f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
-                hint=f"Aggregates stand in group_by(...).agg(total={op}(...)); join the result back if rows need it.",
+                hint=f"Aggregates stand in group_by(...).agg(n=ebb.{op}(...)); join the result back if rows need it.",
             )
 
 

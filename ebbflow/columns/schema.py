@@ -55,7 +55,8 @@ class Field:
     type: Type
 
     def __str__(self) -> str:
-        return f"{self.name} {self.type}"
+        name = self.name if self.name.isidentifier() else f"`{self.name.replace('`', '``')}`"
+        return f"{name} {self.type}"
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,6 @@ class Schema:
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.fields))
+
+    def __repr__(self) -> str:
+        return f'Schema("{self}")'

@@ -7,7 +7,7 @@ Rule: these trees are data and hold no types; two that read alike are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -53,6 +53,16 @@ class Applied:
 
 
 @dataclass(frozen=True)
+class Traced:
+    """A lambda inside an expression, as in sum(lambda r: r.x): asked what it computes where the row is known."""
+
+    fn: Callable[..., object]
+
+    def __str__(self) -> str:
+        return "lambda"
+
+
+@dataclass(frozen=True)
 class Aggregated:
     """An aggregate over the rows of a group; `of` is None for the count of rows."""
 
@@ -63,7 +73,7 @@ class Aggregated:
         return f"{self.op}({'' if self.of is None else self.of})"
 
 
-Written = Named | Constant | Word | Applied | Aggregated
+Written = Named | Constant | Word | Applied | Traced | Aggregated
 
 
 def parts_of(tree: Written) -> Iterator[Written]:

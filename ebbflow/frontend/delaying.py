@@ -8,7 +8,7 @@ Rule: one whole number for each input coordinate; that it is not earlier is chec
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ebbflow.columns.expression import Expr
@@ -41,17 +41,36 @@ def later(fn: Callable[..., object], coordinates: tuple[str, ...]) -> tuple[Expr
 
 def _columns(fn: Callable[..., object], clock: Schema) -> list[Column]:
     names = clock.names
-    row = Row(clock, lambda name: f'delay looks for the coordinate "{name}" in a time')
+    row = Times(clock, lambda name: f'delay looks for the coordinate "{name}" in a time')
     if len(names) == 1:
         return [traced(lambda row: fn(Time(row[names[0]].tree)), row, "delay")]
     separate = len(inspect.signature(fn).parameters) == len(names)
-    answer = fn(*(row[name] for name in names)) if separate else fn(row)
+    answer = fn(*row) if separate else fn(row)
+    if isinstance(answer, dict) and set(answer) == set(names):
+        answer = [answer[name] for name in names]
     if not isinstance(answer, list | tuple) or len(answer) != len(names):
         raise NotAnExpression(
             f"delay gives one time for each coordinate ({', '.join(names)}); got {answer!r}.",
             hint=f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1)).",
         )
     return [lit(time) for time in answer]
+
+
+class Times(Row):
+    """A time of several coordinates: `t.valid`, `t["valid"]`, or by place, as the tuples that people give."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str | int) -> Column:
+        if isinstance(name, int) and -len(self._schema) <= name < len(self._schema):
+            name = self._schema.names[name]
+        return super().__getitem__(name)  # type: ignore[index]
+
+    def __iter__(self) -> Iterator[Column]:  # type: ignore[override]
+        return iter([self[name] for name in self._schema.names])
+
+    def __len__(self) -> int:
+        return len(self._schema)
 
 
 class Time(Column):

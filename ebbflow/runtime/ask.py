@@ -45,14 +45,15 @@ class Asked(NamedTuple):
         return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN]}", times)
 
     def answered(self, error: EbbflowError, about: str, times: np.ndarray) -> FunctionFailed:
-        return self.failed(
-            f"returned what does not fit, for {about[:SHOWN]}: {error.what.rstrip('.')}", times, error.hint
-        )
+        what = f"returned what does not fit, for {about[:SHOWN]}"
+        return self.failed(what, times, error.hint, because=f": {error.what.rstrip('.')}")
 
-    def failed(self, what: str, times: np.ndarray, hint: str = "") -> FunctionFailed:
+    def failed(self, what: str, times: np.ndarray, hint: str = "", because: str = "") -> FunctionFailed:
         name = "" if self.function.name == "<lambda>" else f" {self.function.name}"
         return FunctionFailed(
-            f"the function{name} given to {self.verb} {what}{told(times)}.", at=self.at, hint=f"{hint} {STAYS}".strip()
+            f"the function{name} given to {self.verb} {what}{told(times)}{because}.",
+            at=self.at,
+            hint=f"{hint} {STAYS}".strip(),
         )
 
 

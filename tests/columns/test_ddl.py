@@ -48,7 +48,7 @@ def struct(**types):
         ("src long, dst long", "src long, dst long"),
         ("src: bigint,dst :int", "src long, dst int"),
         (" a SMALLINT , b Tinyint ", "a short, b byte"),
-        ("`two words` string, `tick``ed` binary", "two words string, tick`ed binary"),
+        ("`two words` string, `tick``ed` binary", "`two words` string, `tick``ed` binary"),
         ("p decimal(10, 2) not null, q decimal, r numeric(5)", "p decimal(10,2), q decimal(10,0), r decimal(5,0)"),
         (
             "t timestamp comment 'when', d date, x double, y float, b boolean",
@@ -140,3 +140,9 @@ def test_what_is_no_schema_is_refused_in_a_sentence(given):
 
 def test_a_dataclass_is_read_with_future_annotations():
     assert str(type_of("decimal( 7 , 3 )")) == "decimal(7,3)"
+
+
+def test_a_schema_shows_itself_as_it_is_written():
+    schema = schema_of({"src": "long", "my col": "string"})
+    assert repr(schema) == 'Schema("src long, `my col` string")'
+    assert schema_of(str(schema)) == schema

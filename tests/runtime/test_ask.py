@@ -3,6 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import ebbflow as ebb
 from ebbflow.columns.expression import Literal
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import DOUBLE, LONG, STRING
@@ -220,3 +221,11 @@ def test_a_function_that_fails_refuses_the_step_and_says_for_what_and_when(name)
     assert "discard" in found.value.hint
     program.runtime.discard()
     assert taken(program.runtime, "out") == {}
+
+
+def test_an_answer_that_does_not_fit_is_told_with_its_time_before_the_reason():
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("xs", "x long").map_rows(lambda r: (1, 2), "y long"))
+    told = r"for the row \(x=3\) at time 0: row 0 has 2 values, and 1 value is wanted"
+    with pytest.raises(ebb.EbbflowError, match=told):
+        flow.compute(xs=[(3,)])
