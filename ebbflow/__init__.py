@@ -15,7 +15,7 @@ from ebbflow import errors, functions
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import EbbflowError
 from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, col, lit, when
+from ebbflow.frontend.column import Column, col, lit, unknown_name, when
 from ebbflow.frontend.dataflow import Dataflow
 from ebbflow.functions import (
     abs,
@@ -73,8 +73,8 @@ def __getattr__(name: str) -> Any:
                 f"ebb.{name} belongs to running on Spark, and {missing.name} is not installed.",
                 hint='pip install "ebbflow[spark]"; flow.run() runs a program in this process.',
             ) from None
-    raise AttributeError(f"module 'ebbflow' has no attribute {name!r}")
+    raise unknown_name("ebb", name, __dir__())
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_ON_SPARK])

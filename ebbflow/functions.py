@@ -9,10 +9,12 @@ Rule: each function is one operation, one aggregate, or a short composition of t
 from __future__ import annotations
 
 import builtins
+from typing import NoReturn
 
 from ebbflow.columns import written as w
 from ebbflow.errors import NotAnExpression
-from ebbflow.frontend.column import Column, col, lit, named_or, operand, when
+from ebbflow.frontend import aliases
+from ebbflow.frontend.column import Column, col, lit, named_or, operand, unknown_name, when
 
 __all__ = [
     "abs",
@@ -700,3 +702,11 @@ def expr(text: str) -> Column:
         f"expr({text!r}) is SQL in a string.",
         hint='Write it with columns: col("x") + 1; whole queries are flow.sql(...).',
     )
+
+
+def __getattr__(name: builtins.str) -> NoReturn:
+    raise unknown_name("ebbflow.functions", name, __all__, aliases.FOREIGN_FUNCTION)
+
+
+def __dir__() -> list[builtins.str]:
+    return __all__

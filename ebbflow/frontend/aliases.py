@@ -51,6 +51,8 @@ HOW = {
 }  # fmt: skip
 
 _ROWS = "Rows are known when the program runs: flow.compute(...) once, or live.snapshot(name) and live.changes(name)"
+_RESULT = "A Table is a result and stays as it is: change the collection, or take to_pandas(), to_polars(), to_arrow()"
+_FEED = "Rows come in while the program runs: live = flow.run(), then live.insert(name, rows), delete, upsert or apply"
 _FIRST = (
     "A collection has no order: order_by(...).limit(n), or group_by(...).top(n, order_by=...), gives the first rows"
 )
@@ -60,6 +62,12 @@ FOREIGN: dict[str, str] = {
     "merge": "join(other, on=...) joins; rows that replace others are flow.input(..., key=...) with live.upsert",
     "assign": "with_columns(name=...) adds or replaces columns",
     "mutate": "with_columns(name=...) adds or replaces columns",
+    "add_columns": "with_columns(name=...) adds or replaces columns",
+    "without": "drop(name, ...)",
+    "insert": _FEED,
+    "delete": _FEED,
+    "update": _FEED,
+    "upsert": _FEED,
     "transform": "with_columns(name=...), select(...), or call your function with the collection",
     "pipe": "call your function with the collection: fn(collection)",
     "query": "filter(condition) keeps rows",
@@ -89,11 +97,20 @@ FOREIGN: dict[str, str] = {
     "limit": _FIRST,
     "top": _FIRST,
     "nlargest": _FIRST,
+    "topk": _FIRST,
+    "top_k": _FIRST,
     "sort": "order_by(...).limit(n); a collection has no order otherwise",
     "sort_values": "order_by(...).limit(n); a collection has no order otherwise",
     "count": "group_by(...).count() counts rows and keeps the count up to date; group_by().count() counts them all",
     "value_counts": "group_by(column).count()",
     "sum": "group_by(...).agg(total=ebb.sum(...)); without keys group_by() is one group",
+    "avg": "group_by(...).agg(mean=ebb.avg(...)); without keys group_by() is one group",
+    "mean": "group_by(...).agg(mean=ebb.avg(...)); without keys group_by() is one group",
+    "min": "group_by(...).agg(least=ebb.min(...)); without keys group_by() is one group",
+    "max": "group_by(...).agg(most=ebb.max(...)); without keys group_by() is one group",
+    "describe": "group_by().agg(n=ebb.count(), mean=ebb.avg(...), least=ebb.min(...), most=ebb.max(...))",
+    "len": "group_by().count() counts rows and keeps the count right",
+    "is_empty": "group_by().count() counts rows and keeps the count right",
     "toPandas": _ROWS + "; a Table has to_pandas()",
     "to_pandas": _ROWS + "; a Table has to_pandas()",
     "to_arrow": _ROWS + "; a Table has to_arrow()",
@@ -129,11 +146,75 @@ FOREIGN: dict[str, str] = {
     "arrange": "the planner indexes what is joined, once: join(other, on=...)",
     "reduce": "group_by(...).reduce(fn, schema)",
     "alias": "flow.output(name, c) names a result; join takes suffix= for columns of one name",
+    "minus": "(a.distinct() - b.distinct()).distinct()",
+    "na": 'filter(col("x").is_not_null()) and with_columns(x=col("x").fill_null(value))',
+    "rdd": "map_rows(fn, schema) and flat_map(fn, schema) are for your own functions",
+    "windowby": "group_by with the window's start, an expression, as a key",
+    "to_polars": _ROWS + "; a Table has to_polars()",
+    "toArrow": _ROWS + "; a Table has to_arrow()",
     "toDF": "rename({old: new})",
     "isEmpty": "group_by().count() counts rows and keeps the count right",
     "sample": "filter with a condition on a hash or an id of yours, so that the same rows stay chosen",
     "foreach": "live.subscribe(name, fn) calls fn with the changes of an output",
     "dtypes": "collection.schema",
+}
+FOREIGN_TABLE: dict[str, str] = {
+    "collect": "rows(); a Table is iterated too",
+    "fetchall": "rows(); a Table is iterated too",
+    "to_list": "rows()",
+    "to_dicts": "to_arrow().to_pylist()",
+    "to_dict": "to_arrow().to_pydict()",
+    "head": "show(n) prints the first n rows; rows()[:n] are they",
+    "limit": "show(n) prints the first n rows; rows()[:n] are they",
+    "take": "rows()[:n]",
+    "first": "rows()[0]",
+    "count": "len(table)",
+    "shape": "len(table), len(table.columns)",
+    "filter": _RESULT,
+    "select": _RESULT,
+    "sort": "Rows stand sorted by _time, then by record; to_pandas().sort_values(...) for another order",
+    "sort_values": "Rows stand sorted by _time, then by record; to_pandas().sort_values(...) for another order",
+    "dtypes": "schema",
+    "write": "to_arrow(), and pyarrow writes files",
+}
+FOREIGN_SESSION: dict[str, str] = {
+    "remove": "delete(name, rows, time=...)",
+    "update": "apply(name, rows, time=..., diff=...) for changes, upsert(name, rows) for rows replaced by key",
+    "update_at": "apply(name, rows, time=..., diff=...)",
+    "append": "insert(name, rows, time=...)",
+    "merge": "upsert(name, rows) for an input with a key",
+    "advance": "advance_to(time): no more input before that time",
+    "step": "advance_to(time) does the work; commit() where no times are given",
+    "flush": "advance_to(time) does the work; commit() where no times are given",
+    "run": "advance_to(time) does the work; commit() where no times are given",
+    "probe": "frontier(name) says what is complete",
+    "rollback": "discard() drops the rows given since the last step",
+    "collect": "snapshot(name), or changes(name)",
+    "query": "snapshot(name), or changes(name)",
+    "read": "snapshot(name), or changes(name)",
+    "listen": "subscribe(name, fn)",
+    "stop": "close() says that no more input comes",
+    "output": "flow.output(name, collection), before flow.run()",
+    "input": "flow.input(name, schema), before flow.run()",
+}
+FOREIGN_FUNCTION: dict[str, str] = {
+    "udf": "map_rows(fn, schema) on a collection for your own function; map_batches(fn, schema) for whole arrays",
+    "pandas_udf": "map_batches(fn, schema) on a collection gets whole arrays",
+    "explode": "flat_map(fn, schema) on a collection gives any number of rows for each",
+    "split": "flat_map(lambda r: r.line.split(), schema) on a collection, which gives a row for each word",
+    "row_number": "group_by(...).top(n, order_by=...) on a collection gives the first rows of each group",
+    "rank": "group_by(...).top(n, order_by=...) on a collection gives the first rows of each group",
+    "window": "group_by with the window's start, an expression, as a key",
+    "collect_list": "group_by(...).reduce(fn, schema) for your own",
+    "collect_set": "group_by(...).reduce(fn, schema) for your own",
+    "approx_count_distinct": 'count_distinct("x") is exact, and kept up to date',
+    "last": 'group_by(...).top(1, order_by="-x") on a collection; one value of many is any_value("x")',
+    "stddev": "compute it of sums: sum(x), sum(x * x) and count()",
+    "variance": "compute it of sums: sum(x), sum(x * x) and count()",
+    "rand": "Expressions give the same for the same row: a random number comes in as a column",
+    "regexp_replace": 'replace(x, "a", "b") for plain text; patterns need map_rows(fn, schema)',
+    "regexp_extract": "Patterns need map_rows(fn, schema) on a collection",
+    "broadcast": "rows are placed by the planner",
 }
 FOREIGN_COLUMN: dict[str, str] = {
     "fillna": "fill_null(value)",
@@ -161,6 +242,11 @@ FOREIGN_COLUMN: dict[str, str] = {
     "clip": "ebb.greatest(low, ebb.least(high, column))",
     "getItem": "columns hold single values; split them with flat_map",
 }
+
+
+def ours(words: str) -> str:
+    """What to write here, as a hint."""
+    return f"{words}." if words[0].isupper() else f"Here: {words}."
 
 
 def second_spellings(table: dict[str, str | Callable[..., Any]]) -> Callable[[Class], Class]:

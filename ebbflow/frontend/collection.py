@@ -171,7 +171,7 @@ class Collection:
             return Column(Named(name, self._node))
         where = called(self._graph, self._node)
         if name in aliases.FOREIGN:
-            raise UnknownMethod(f'{where} has no "{name}".', hint=f"Here: {aliases.FOREIGN[name]}.")
+            raise UnknownMethod(f'{where} has no "{name}".', hint=aliases.ours(aliases.FOREIGN[name]))
         methods = [word for word in dir(Collection) if not word.startswith("_")]
         topic = UnknownColumn if near(name, self.columns) or not near(name, methods) else UnknownMethod
         raise topic(
@@ -381,7 +381,7 @@ class Collection:
         [(1, 2, 1), (1, 3, 1), (2, 3, 1)]
         """
         starts = {looping.name_of_variable(body): self._node}
-        number = lambda answer: self._other(answer, "the body of iterate")
+        number = self._next_round
         results, _ = looping.iterate(self._graph, starts, body, number, self._at, max_rounds, on_limit)
         return results[0]
 
@@ -481,6 +481,12 @@ class Collection:
     def __repr__(self) -> str:
         return f"Collection {called(self._graph, self._node)} ({self.schema})"
 
+    def __setitem__(self, name: object, value: object) -> NoReturn:
+        raise PlanError(
+            "a collection is never changed; what is made of it is another collection.",
+            hint=f"Write c = c.with_columns({name}=...).",
+        )
+
     def __iter__(self) -> NoReturn:
         raise NoValueYet(
             "a collection cannot be looped over: its rows are known when the program runs.",
@@ -547,6 +553,14 @@ class Collection:
                 hint="Make both inputs of one Dataflow.",
             )
         return other._node
+
+    def _next_round(self, answer: object) -> int:
+        if not isinstance(answer, Collection):
+            raise PlanError(
+                f"the body of iterate returns a collection, its next round; got {_shown(answer)}.",
+                hint="For example c.iterate(lambda c: c.union(start).distinct()).",
+            )
+        return self._other(answer, "the body of iterate")
 
     def _applied(self, fn: object, schema: object, how: str, verb: str) -> Collection:
         return self._new(n.Linear(self._node, n.Apply(own_function(fn, verb), how, schema_of(schema))))

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ebbflow.columns import written as w
 from ebbflow.columns.ddl import type_of
-from ebbflow.columns.resolve import near
+from ebbflow.columns.resolve import literal, near
 from ebbflow.errors import NotAnExpression, NoValueYet, UnknownMethod
 from ebbflow.frontend import aliases
 
@@ -22,7 +22,7 @@ String = str  # inside Column, str is the accessor
 _TRUTH = (
     "Write & for and, | for or, ~ for not, each comparison in brackets: (r.x > 1) & (r.y < 2).  "
     "For if: ebb.when(cond, a).otherwise(b).  For 1 < x < 3: x.between(1, 3) or (1 < x) & (x < 3).  "
-    "For x in [...]: x.is_in([...])."
+    "For x in [...]: x.is_in([...]).  For max(x, y): ebb.greatest(x, y)."
 )
 
 
@@ -343,7 +343,7 @@ class Column:
     # ---- what a column is asked for and does not have ---------------------------------------
 
     def __bool__(self) -> NoReturn:
-        is_no_value("if, and, or, not, in and chained comparisons ask a column whether it is true", _TRUTH)
+        is_no_value("if, and, or, not, in, max, min and chained comparisons ask a column whether it is true", _TRUTH)
 
     def __iter__(self) -> NoReturn:
         is_no_value(
@@ -639,7 +639,13 @@ def lit(value: object) -> Column:
     >>> lit("text")
     Column<'text'>
     """
-    return value if isinstance(value, Column) else Column(operand(value))
+    if isinstance(value, Column):
+        return value
+    tree = operand(value)
+    if not isinstance(tree, w.Constant):
+        raise NotAnExpression("lit takes a constant, not a function.", hint="A lambda stands where a column is wanted.")
+    literal(tree.value)  # is there a type for it?
+    return Column(tree)
 
 
 def when(condition: object, value: object) -> Column:
@@ -666,9 +672,11 @@ def _branch(value: object) -> w.Written:
 
 
 def operand(value: object) -> w.Written:
-    """One side of an operator: a column, or a constant."""
+    """One side of an operator: a column, a constant, or a lambda over the row."""
     if isinstance(value, Column):
         return value.tree
+    if callable(value) and not isinstance(value, type) and not hasattr(value, "semijoin"):
+        return w.Traced(value)
     if callable(value) or hasattr(value, "semijoin"):
         raise NotAnExpression(
             f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").'
@@ -684,7 +692,7 @@ def _apply(op: str, *args: object) -> Column:
 
 def named_or(value: object) -> Column:
     """For functions: a plain string is the name of a column."""
-    return col(value) if isinstance(value, str) else lit(value)
+    return col(value) if isinstance(value, str) else Column(operand(value))
 
 
 # ---- numpy's functions ----------------------------------------------------------------------
@@ -721,5 +729,13 @@ def unknown_method(name: str, owner: str, foreign: dict[str, str], known: Iterab
     if name.startswith("_"):
         return AttributeError(name)
     if name in foreign:
-        return UnknownMethod(f'{owner} has no "{name}".', hint=f"Here: {foreign[name]}.")
+        return UnknownMethod(f'{owner} has no "{name}".', hint=aliases.ours(foreign[name]))
     return UnknownMethod(f'{owner} has no "{name}".', hint=near(name, known) or f"There are: {', '.join(known)}.")
+
+
+def unknown_name(module: str, name: str, known: Iterable[str], foreign: dict[str, str] | None = None) -> AttributeError:
+    """For a module: plain for Python's own probing, else a sentence with our word or near ones."""
+    if name.startswith("_"):
+        return AttributeError(name)
+    ours = aliases.ours(foreign[name]) if foreign and name in foreign else near(name, known)
+    return UnknownMethod(f'{module} has no "{name}".', hint=ours or f"dir({module}) lists what there is.")

@@ -88,10 +88,14 @@ class Dataflow:
         """
         _check_name(name, "output")
         if not isinstance(collection, Collection):
-            swapped = " The name comes first." if isinstance(name, Collection) else ""
+            unfinished = {
+                "Ordered": "order_by(...).limit(n) gives the first rows.",
+                "Grouped": "group_by(...).agg(...).",
+            }
+            got = type(collection).__name__
             raise PlanError(
-                f'the output "{name}" takes a collection; got {type(collection).__name__}.{swapped}',
-                hint='For example flow.output("reach", reach).',
+                f'the output "{name}" takes a collection; got {got}.',
+                hint=unfinished.get(got, 'For example flow.output("reach", reach).'),
             )
         if collection._graph is not self.graph:
             raise PlanError(

@@ -23,8 +23,8 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
 from ebbflow.frontend import aliases
 from ebbflow.frontend.column import Column, unknown_method
-from ebbflow.frontend.lineage import called, resolved
-from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected, row_of
+from ebbflow.frontend.lineage import called, resolved, row_of
+from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected
 from ebbflow.frontend.tracing import traced
 
 Made = TypeVar("Made")
@@ -213,11 +213,13 @@ class Grouped(Generic[Made]):
         return self.agg(*more, **{name: function(of) for name, of in {**plain, **named}.items()})
 
     def _named(self, given: object) -> tuple[str, Column]:
-        column = self._aggregate("agg", given)
+        column = self._aggregate("total", given)
         if not column.given_name:
             raise NotAnExpression(
                 f"{column.tree} has no name among the columns of the result.",
-                hint=f'Give it one: agg(total={column.tree}), or {column.tree}.alias("total").',
+                hint=f'Give it one: agg(total=ebb.{_again(column.tree)}), or ebb.{_again(column.tree)}.alias("total").'
+                if isinstance(column.tree, w.Aggregated)
+                else 'Give it one: agg(total=...), or (...).alias("total").',
             )
         return column.given_name, column
 
@@ -228,7 +230,8 @@ class Grouped(Generic[Made]):
             isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
         ):
             shown = column.tree if isinstance(column, Column) else repr(column)
-            of = f'"{column}"' if isinstance(column, str) else shown if isinstance(column, Column) else '"x"'
+            is_name = isinstance(column, Column) and isinstance(column.tree, w.Named)
+            of = f'"{shown}"' if is_name else f'"{column}"' if isinstance(column, str) else '"x"'
             raise NotAnExpression(
                 f"agg computes one value for each group, and {shown} has one for each row.",
                 hint=f"Say which: {name}=ebb.sum({of}), or count, avg, min, max, any_value, count_distinct.",
@@ -255,6 +258,13 @@ class Grouped(Generic[Made]):
         return self._made(
             self._graph.add(n.Reduce(node, tuple(keys), n.Own(function, how, given), Schema(fields)), users_place())
         )
+
+
+def _again(tree: w.Aggregated) -> str:
+    """An aggregate as people write it."""
+    if tree.of is None:
+        return "count()"
+    return f'{tree.op}("{tree.of}")' if isinstance(tree.of, w.Named) else f"{tree.op}(...)"
 
 
 class _Aggregation:
@@ -354,7 +364,8 @@ def first(graph: Graph, node: int, keys: list[Named], number: object, order: lis
     """The first rows of each group, with the columns that the collection has."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise TypeMismatch(
-            f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.", hint=f"For example .{verb}(10)."
+            f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.",
+            hint='For example .top(10, order_by="-x").' if verb == "top" else f"For example .{verb}(10).",
         )
     columns = every_column(graph.schemas[node])
     computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]

@@ -24,8 +24,8 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
 from ebbflow.frontend.aliases import HOW
 from ebbflow.frontend.column import Column
-from ebbflow.frontend.lineage import called, name_here, resolved
-from ebbflow.frontend.shaping import distinct, every_column, negated, project, row_of, sum_of
+from ebbflow.frontend.lineage import called, name_here, resolved, row_of
+from ebbflow.frontend.shaping import distinct, every_column, negated, project, sum_of
 
 _ON = 'Say which columns belong together: on="id", on=["a", "b"], on={"left": "right"} or on=a.x == b.y.'
 

@@ -18,6 +18,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.words import kind
 from ebbflow.errors import UnknownColumn
+from ebbflow.frontend.tracing import Row, traced
 
 
 def called(graph: Graph, node: int) -> str:
@@ -32,14 +33,22 @@ def called(graph: Graph, node: int) -> str:
     return graph.names[at]
 
 
+def row_of(graph: Graph, node: int, verb: str, side: str = "") -> Row:
+    """What a lambda over this collection is given."""
+    where = f"on its {side} side, {called(graph, node)}" if side else f"in {called(graph, node)}"
+    return Row(graph.schemas[node], lambda name: f'{verb} looks for the column "{name}" {where}', node)
+
+
 def resolved(graph: Graph, node: int, tree: w.Written, verb: str) -> Expr:
     """The expression on this collection, typed."""
     return resolve(_placed(graph, node, tree, verb), graph.schemas[node], verb, called(graph, node))
 
 
 def _placed(graph: Graph, node: int, tree: w.Written, verb: str) -> w.Written:
-    """Every column under the name it has here."""
+    """Every column under the name it has here, and lambdas as what they compute."""
     match tree:
+        case w.Traced(fn):
+            return _placed(graph, node, traced(fn, row_of(graph, node, verb), verb).tree, verb)
         case w.Named(name, owner) if owner is not None and owner != node:
             return w.Named(name_here(graph, node, name, owner, verb))
         case w.Applied(op, args, options):

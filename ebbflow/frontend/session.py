@@ -34,6 +34,8 @@ from ebbflow.errors import (
     WrongTime,
 )
 from ebbflow.frontend import on_spark
+from ebbflow.frontend.aliases import FOREIGN_SESSION
+from ebbflow.frontend.column import unknown_method
 from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
@@ -415,6 +417,9 @@ class Session:
             given.clear()
         if hasattr(self._runtime, "discard_staged"):
             self._runtime.discard_staged()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_method(name, "A session", FOREIGN_SESSION, [x for x in dir(Session) if not x.startswith("_")])
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}

@@ -20,16 +20,10 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import PlanError, TypeMismatch, users_place
 from ebbflow.frontend.column import Column
-from ebbflow.frontend.lineage import called, resolved
-from ebbflow.frontend.tracing import Row, value_of
+from ebbflow.frontend.lineage import called, resolved, row_of
+from ebbflow.frontend.tracing import value_of
 
 Named = tuple[str, Expr]
-
-
-def row_of(graph: Graph, node: int, verb: str, side: str = "") -> Row:
-    """What a lambda over this collection is given."""
-    where = f"on its {side} side, {called(graph, node)}" if side else f"in {called(graph, node)}"
-    return Row(graph.schemas[node], lambda name: f'{verb} looks for the column "{name}" {where}', node)
 
 
 def computed(graph: Graph, node: int, given: object, verb: str) -> tuple[Column, Expr]:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.errors import MissingPackage, TypeMismatch
+from ebbflow.frontend import aliases
+from ebbflow.frontend.column import unknown_method
 
 if TYPE_CHECKING:
     import pandas
@@ -158,6 +160,7 @@ def shown(value: object) -> str:
     return escape(plain(value))
 
 
+@aliases.second_spellings(aliases.TABLE)
 class Table:
     """Rows of a result: the columns, then `_time` and `_diff` of a change, or `_count` of a snapshot.
 
@@ -314,8 +317,6 @@ class Table:
             raise MissingPackage("to_pandas needs pandas, which is not installed.", hint="pip install pandas") from None
         return self.to_arrow().to_pandas()
 
-    toPandas = to_pandas
-
     def to_polars(self) -> polars.DataFrame:
         try:
             import polars
@@ -324,6 +325,9 @@ class Table:
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_method(name, "A Table", aliases.FOREIGN_TABLE, [x for x in dir(Table) if not x.startswith("_")])
 
     # ---- the rows, to look at --------------------------------------------------------------
 

@@ -72,6 +72,8 @@ def traced(fn: Callable[..., object], row: Row, verb: str) -> Column:
         if isinstance(answer, str)
         else f"For a constant write ebb.lit({answer!r})."
     )
+    if isinstance(answer, str) and "Column<" in answer:
+        hint = 'To put text together write ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").'
     if answer is None or isinstance(answer, list | tuple | dict) or callable(answer):
         hint = "It returns one expression: lambda r: r.x + 1."
     raise NotAnExpression(f"the function given to {verb} returned {answer!r}, and not an expression.", hint=hint)

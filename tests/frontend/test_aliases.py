@@ -116,3 +116,55 @@ def test_no_foreign_word_is_one_of_ours():
 
 def test_every_how_leads_to_one_of_ours():
     assert set(HOW.values()) == {"inner", "left", "right", "full", "semi", "anti", "cross"}
+
+
+def table():
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("xs", "x long"))
+    return flow.compute(xs=[(1,)])["out"]
+
+
+@pytest.mark.parametrize("word", sorted(aliases.FOREIGN_TABLE))
+def test_a_foreign_word_of_a_table_is_answered_with_ours(word):
+    with pytest.raises(UnknownMethod) as refusal:
+        getattr(table(), word)
+    assert aliases.FOREIGN_TABLE[word] in refusal.value.hint
+
+
+@pytest.mark.parametrize("word", sorted(aliases.FOREIGN_SESSION))
+def test_a_foreign_word_of_a_session_is_answered_with_ours(word):
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("xs", "x long"))
+    with flow.run() as live, pytest.raises(UnknownMethod) as refusal:
+        getattr(live, word)
+    assert aliases.FOREIGN_SESSION[word] in refusal.value.hint
+
+
+@pytest.mark.parametrize("word", sorted(aliases.TABLE))
+def test_a_second_spelling_of_a_table_is_a_method(word):
+    assert len(getattr(table(), word)()) == 1
+
+
+@pytest.mark.parametrize("word", sorted(aliases.FOREIGN_FUNCTION))
+def test_a_function_of_another_tool_is_answered_with_ours(word):
+    with pytest.raises(AttributeError) as refusal:
+        getattr(ebb.functions, word)
+    assert aliases.FOREIGN_FUNCTION[word] in str(refusal.value)
+
+
+def test_a_misspelt_name_is_answered_with_near_ones():
+    with pytest.raises(AttributeError, match="Dataflow"):
+        ebb.Dataflw
+    with pytest.raises(AttributeError, match="count_distinct"):
+        ebb.functions.cont_distinct
+    assert not hasattr(ebb, "__wrapped__")
+
+
+def test_every_public_name_is_listed():
+    assert {"spark", "changes", "append", "upsert", "debezium", "change_feed"} <= set(dir(ebb))
+    assert {"table", "change_log", "view", "each", "kafka", "Dataflow", "col"} <= set(dir(ebb))
+
+
+def test_a_hint_that_is_a_sentence_stands_alone():
+    assert aliases.ours("distinct()") == "Here: distinct()."
+    assert aliases.ours("Rows are known.").startswith("Rows are known")

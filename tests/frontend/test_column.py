@@ -153,9 +153,9 @@ def test_what_needs_a_value_is_refused_with_the_way_to_say_it(expression, says):
         (lambda r: 3, "ebb.lit(3)"),
         (lambda r: None, "returns one expression"),
         (lambda r: [r.src], "returns one expression"),
-        (lambda r: "%s!" % r.name, "ebb.lit"),  # noqa: UP031
-        (lambda r: r.name.__repr__(), "ebb.lit"),
-        (lambda r: str(r.name), "ebb.lit"),
+        (lambda r: "%s!" % r.name, "ebb.concat"),  # noqa: UP031
+        (lambda r: r.name.__repr__(), "ebb.concat"),
+        (lambda r: str(r.name), "ebb.concat"),
         (lambda: 3, "lambda r: r.x + 1"),
     ],
 )
@@ -262,3 +262,9 @@ def test_a_column_shows_what_it_is():
 def test_otherwise_needs_a_when():
     with pytest.raises(NotAnExpression, match=r"otherwise\(...\) ends a when"):
         col("x").otherwise(1)
+
+
+@pytest.mark.parametrize("value", [[1], object(), {"a": 1}, int, lambda r: r.x])
+def test_a_constant_that_no_column_can_hold_is_refused_where_it_is_written(value):
+    with pytest.raises(NotAnExpression):
+        ebb.lit(value)

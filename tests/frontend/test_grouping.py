@@ -166,3 +166,50 @@ def test_a_key_needs_a_name(sales):
 
 def test_a_grouped_collection_shows_itself(sales):
     assert repr(sales.group_by("shop")) == "Grouped(sales by shop)"
+
+
+def test_a_lambda_stands_wherever_a_value_is_wanted():
+    flow = ebb.Dataflow()
+    sales = flow.input("sales", "shop string, n long, name string")
+    flow.output(
+        "out", sales.group_by("shop").agg(t=ebb.sum(lambda r: r.n * 2), d=ebb.max(lambda r: r.n) - ebb.min("n"))
+    )
+    flow.output("shown", sales.select(y=ebb.when(lambda r: r.n > 1, lambda r: r.n).otherwise(lambda r: -r.n)))
+    flow.output("named", sales.select(y=F.coalesce(lambda r: r.name, F.lit("none"))))
+    found = flow.compute(sales=[("a", 1, "x"), ("a", 5, None)])
+    assert found["out"].rows() == [("a", 12, 4, 1)]
+    assert found["shown"].rows() == [(-1, 1), (5, 1)]
+    assert found["named"].rows() == [("none", 1), ("x", 1)]
+    assert (
+        sales.group_by("shop").agg(t=ebb.sum(lambda r: r.n)).schema == sales.group_by("shop").agg(t=ebb.sum("n")).schema
+    )
+
+
+def test_a_lambda_in_an_aggregate_is_refused_with_the_near_names(sales):
+    with pytest.raises(UnknownColumn, match=r'sum looks for the column "pric" in sales.*\n.*\n.*"price"'):
+        sales.group_by("shop").agg(t=ebb.sum(lambda r: r.pric))
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"n": "sum"}, 'total=ebb.sum("x")'),
+        (col("n"), 'total=ebb.sum("n")'),
+        (ebb.sum("n"), 'agg(total=ebb.sum("n"))'),
+        (ebb.count(), "agg(total=ebb.count())"),
+        (ebb.sum("n") / ebb.count(), "agg(total=...)"),
+    ],
+)
+def test_an_aggregate_without_a_name_is_refused_with_what_to_write(sales, given, says):
+    with pytest.raises(NotAnExpression) as refusal:
+        sales.group_by("shop").agg(given)
+    assert says in refusal.value.hint
+
+
+def test_groups_are_no_result_and_say_what_is(sales):
+    flow = ebb.Dataflow()
+    xs = flow.input("xs", "x long")
+    with pytest.raises(EbbflowError, match=r"got Grouped\.(.|\n)*agg"):
+        flow.output("out", xs.group_by("x"))
+    with pytest.raises(EbbflowError, match=r"got Ordered\.(.|\n)*limit"):
+        flow.output("out", xs.order_by("x"))

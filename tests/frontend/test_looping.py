@@ -128,7 +128,7 @@ leaked = []
             'the column "src" of the loop variable p starts as long, and the body returns it as string',
         ),
         (lambda p: p.with_columns(src=col("src") / 2), PlanError, 'cast("double")'),
-        (lambda p: None, PlanError, "the body of iterate takes a collection; got None"),
+        (lambda p: None, PlanError, "the body of iterate returns a collection, its next round; got None"),
         (lambda p: (p, p), PlanError, "1 variable (p), and its body returned 2 collections"),
         (lambda p: p.select("scr"), UnknownColumn, "in p, which has: src, dst"),
         (lambda p: p.group_by("src").count() if False else p.src, PlanError, "a Column"),
