@@ -17,6 +17,7 @@ from typing import ClassVar
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _RUNNERS = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("click", "pyspark", "py4j"))
+_RUNNERS += (f"pyspark.zip{os.sep}",)  # as Spark hands it to its workers
 _PYTHON = tuple(os.path.join(os.path.dirname(os.__file__), part) for part in ("threading.py", "concurrent" + os.sep))
 
 
@@ -263,3 +264,7 @@ class DeadLetters(EbbflowError):
 
 class UnknownStep(EbbflowError):
     """A step that a checkpoint does not keep."""
+
+
+class NotATable(EbbflowError):
+    """A place where a table is to be written, and something else is."""

@@ -37,3 +37,11 @@ def test_refusals_are_also_what_python_expects():
     assert issubclass(errors.UnknownColumn, AttributeError)  # hasattr and editors that probe are answered
     assert issubclass(errors.NumberOverflow, OverflowError)
     assert issubclass(errors.NoValueYet, TypeError)
+
+
+@pytest.mark.parametrize("package", ["click", "pyspark"])
+def test_who_calls_us_from_outside_is_not_the_user(package, tmp_path):
+    runner = tmp_path / "site-packages" / package / "core.py"
+    names = {"users_place": users_place}
+    exec(compile("def call():\n    return users_place()\n", str(runner), "exec"), names)
+    assert names["call"]().file == __file__

@@ -132,7 +132,9 @@ class SparkRuntime:
     ):
         check(graph)
         if not 1 <= shards <= WORKERS_AT_MOST:
-            raise PlanError(f"A program has 1 to {WORKERS_AT_MOST} shards on Spark, not {shards}.")
+            raise PlanError(
+                f"A program has 1 to {WORKERS_AT_MOST} shards on Spark, not {shards}.", hint="flow.run(spark, shards=8)"
+            )
         self.graph, self.cluster, self.count = graph, cluster, shards
         self.texts = Texts(pool)
         self.pool = self.texts.pool

@@ -8,9 +8,11 @@ Rule: what is missing is told in a sentence before Spark is started, and a sessi
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 from ebbflow.errors import MissingJava, MissingPackage, OtherPython, TypeMismatch
@@ -42,7 +44,15 @@ def spark(master: str | None = None, name: str = "ebbflow", **settings: Any) -> 
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(QUIET)
+    _quiet_exceptions()
     return session
+
+
+def _quiet_exceptions() -> None:
+    """An exception of Spark's is raised; PySpark would also print it, as a page of JSON."""
+    from pyspark.logger import PySparkLogger
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
 def defaults() -> dict[str, Any]:
@@ -50,7 +60,6 @@ def defaults() -> dict[str, Any]:
     return {
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
-        "spark.log.level": QUIET,
         "spark.ui.showConsoleProgress": "false",
         "spark.ui.enabled": "false",  # nothing listens but Spark's own processes, on the loopback
         "spark.driver.host": "127.0.0.1",
@@ -63,8 +72,15 @@ def defaults() -> dict[str, Any]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",  # a task that is not a function is found out
         "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Xss4m",
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Xss4m {_logging()}".strip(),
     }
+
+
+def _logging() -> str:
+    """Java's option for quiet logs from the first line on; who has a configuration of their own keeps it."""
+    if "SPARK_CONF_DIR" in os.environ:
+        return ""
+    return f"-Dlog4j2.configurationFile={Path(__file__).with_name('quiet.properties').as_uri()}"
 
 
 def require() -> None:

@@ -1,5 +1,7 @@
 """Opening a program on Spark: sessions of the wrong kind, other programs and other numbers of shards are refused."""
 
+from pathlib import Path
+
 import pytest
 
 import ebbflow as ebb
@@ -89,3 +91,13 @@ def test_another_python_in_the_workers_is_told_in_a_sentence():
     told = session.workers_differ(RuntimeError("x\nModuleNotFoundError: No module named 'pyarrow'\n"))
     assert told is not None and "no pyarrow" in told.what and "PYSPARK_PYTHON" in told.hint
     assert session.workers_differ(RuntimeError("disk full")) is None
+
+
+def test_logs_are_quiet_from_the_first_line_on_unless_someone_has_their_own(monkeypatch):
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    asked = session.defaults()["spark.driver.extraJavaOptions"].split()
+    (option,) = (each for each in asked if each.startswith("-Dlog4j2.configurationFile=file:"))
+    told = Path(option.partition("file://")[2]).read_text()
+    assert "rootLogger.level = error" in told and "PythonGatewayServer" in told
+    monkeypatch.setenv("SPARK_CONF_DIR", "conf")
+    assert "log4j2" not in session.defaults()["spark.driver.extraJavaOptions"]
