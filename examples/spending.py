@@ -35,7 +35,7 @@ def catch_up(spark) -> None:
         outputs={"spending": ebb.table(str(PLACE / "spending"))}, dead_letters=str(PLACE / "dead"),
     )  # fmt: skip
     query.awaitTermination()
-    spark.read.parquet(str(PLACE / "spending" / "current")).orderBy("name").show()
+    spark.read.parquet(str(PLACE / "spending")).orderBy("name").show()
 
 
 if __name__ == "__main__":

@@ -96,6 +96,8 @@ def sequence(frame: DataFrame) -> list[tuple[Column, DataType]]:
         for name, kind in SOURCE.items():
             inner, bare = (at.getField("source").getField(name) for at in (whole.getField("payload"), whole))
             found.append((F.coalesce(inner, bare), StringType() if kind == "string" else LongType()))
+        inner, bare = (at.getField("ts_ms") for at in (whole.getField("payload"), whole))
+        found.append((F.coalesce(inner, bare), LongType()))
     else:
         type_ = frame.schema["payload"].dataType if "payload" in frame.columns else frame.schema
         at = F.col("payload") if "payload" in frame.columns else None
@@ -109,6 +111,11 @@ def sequence(frame: DataFrame) -> list[tuple[Column, DataType]]:
     if "offset" in frame.columns:
         found.append((F.col("offset"), frame.schema["offset"].dataType))
     return found
+
+
+def rank() -> tuple[Column, DataType]:
+    """Of envelopes that have all else in common, a row is created first, then changed, and deleted last."""
+    return F.when(F.col(OP) == "d", 2).when(F.col(OP) == "u", 1).otherwise(0), LongType()
 
 
 def value(column: Column, found: str, wanted: Type, units: str) -> tuple[Column, str]:

@@ -51,7 +51,7 @@ class Shaped:
     schema: Schema
     key: tuple[str, ...] = ()
     order: tuple[str, ...] = ()  # the columns that put the edits of a key in order, the most significant first
-    by_arrival: bool = False  # they are numbered as they come
+    arrival: str | None = None  # the one of them that tells the micro-batch they came in, filled in when they come
     is_timed: bool = False
     lateness: int = 0
 
@@ -229,8 +229,8 @@ class _Shaping:
         """In stages, each a projection of the one before, so that nothing is computed or planned twice."""
         parts = {"debezium": self._envelopes, "change_feed": self._feed}.get(self.verb, self._rows)()
         times = [self._time(name) for name in self.source.time]
-        order, by_arrival = self._order() if self.key else ([], False)
-        schema, kinds = self.schema, [LONG if by_arrival else self._order_type(type_) for _, type_ in order]
+        order, arrival = self._order() if self.key else ([], None)
+        schema, kinds = self.schema, [self._order_type(type_) for _, type_ in order]
         if self.key:
             extra = [Field(SEQUENCE.format(i), kind) for i, kind in enumerate(kinds)]
             schema = Schema((*schema.fields, *extra, Field(DELETED, Type("boolean"))))
@@ -281,7 +281,7 @@ class _Shaping:
         one = one.filter(F.col(REASON).isNotNull() | (F.col(DIFF) != 0))
         by = tuple(SEQUENCE.format(i) for i in range(len(order)))
         timed, lateness = bool(self.source.time), self.source.lateness
-        return Shaped(self.node.name, one, schema, self.key, by, by_arrival, timed, lateness)
+        return Shaped(self.node.name, one, schema, self.key, by, arrival, timed, lateness)
 
     def _opened(self) -> DataFrame:
         """The rows that say something, envelopes opened."""
@@ -458,8 +458,9 @@ class _Shaping:
         found = envelope.field_of(self.frame, name) if self.verb == "debezium" else None
         return found if found is not None else self._at(name, what)
 
-    def _order(self) -> tuple[list[tuple[Column, DataType]], bool]:
-        """What puts the edits of a key in order: their time, then their sequence; or that they are numbered."""
+    def _order(self) -> tuple[list[tuple[Column, DataType]], str]:
+        """What puts the edits of a key in order: their time, their sequence, the micro-batch they came in (and which
+        of them tells that)."""
         order = [self._envelope_or(name, "time") for name in self.source.time]
         if self.verb == "debezium" and not self.source.sequence:
             order += envelope.sequence(self.frame)
@@ -467,10 +468,9 @@ class _Shaping:
             order += [
                 self._envelope_or(name, "sequence") for name in self.source.sequence if name not in self.source.time
             ]
-        if order:
-            return order, False
-        nothing = F.lit(None).cast("bigint")
-        return [(nothing, LongType())], True
+        arrival = SEQUENCE.format(len(order))
+        order.append((F.lit(None).cast("bigint"), LongType()))
+        return [*order, envelope.rank()] if self.verb == "debezium" else order, arrival
 
     def _order_type(self, type_: DataType) -> Type:
         kind = type_.simpleString()

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ebbflow.errors import TypeMismatch, UnknownColumn, WrongDiff
+from ebbflow.errors import MissingPackage, NotATable, TypeMismatch, UnknownColumn, WrongDiff
 from ebbflow.frontend.table import plain
 from ebbflow.pipeline import marks
 
@@ -57,7 +57,7 @@ class Sink(Protocol):
 def table(name: str, format: str = "parquet", key: Any = None, counts: bool = False) -> Sink:
     """The collection as it stands, as a table: Parquet at a path, or Delta by name or path.
 
-    Parquet is written anew beside the old one, and `path/current` then leads to it.  Delta is merged: by `key` where
+    Parquet is written anew beside the old one, and the path, a link, then leads to it.  Delta is merged: by `key` where
     the output has one row a key, by the whole row otherwise.  `counts=True` keeps how often a row is there as `_count`.
     """
     if not isinstance(name, str) or not name:
@@ -109,25 +109,38 @@ class ParquetTable:
     path: Path
     counts: bool = False
 
+    @property
+    def versions(self) -> Path:
+        """Where the versions lie that the path leads to, one after the other."""
+        return self.path.with_name(f".{self.path.name}.versions")
+
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        if self.path.is_dir() and not self.path.is_symlink():
+            if any(self.path.iterdir()):
+                raise NotATable(
+                    f"a table is to be written at {self.path}, a directory that holds something else.",
+                    hint="Give a path where nothing is yet, or one that ebb.table wrote.",
+                )
+            self.path.rmdir()
+        self.versions.mkdir(parents=True, exist_ok=True)
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
         mark = marks.read(self.path / MARK)
         if mark is not None and mark["step"] >= progress.step:
             return
-        version = mark["version"] if mark else None
         rows = changes.drop("_time")
-        if version is None or not rows.isEmpty():
-            version = self._written(rows, version, progress.step)
-        marks.point(self.path / CURRENT, version)
-        marks.write(self.path / MARK, {**progress.as_json(), "version": version})
-        self._tidy()
+        if mark is None or not rows.isEmpty():
+            version = self._written(rows, None if mark is None else mark["version"], progress)
+            marks.point(self.path, os.path.join(self.versions.name, version))
+            self._tidy(version)
+        else:
+            marks.write(self.path / MARK, {**progress.as_json(), "version": mark["version"]})
 
-    def _written(self, rows: DataFrame, old: str | None, step: int) -> str:
+    def _written(self, rows: DataFrame, old: str | None, progress: Progress) -> str:
+        """A version with its mark in it: both are there when the path leads to it."""
         columns = [name for name in rows.columns if name != "_diff"]
         if old is not None:
-            before = rows.sparkSession.read.parquet(str(self.path / old))
+            before = rows.sparkSession.read.parquet(str(self.versions / old))
             before = (
                 before.withColumnRenamed("_count", "_diff") if self.counts else before.withColumn("_diff", F.lit(1))
             )
@@ -138,20 +151,19 @@ class ParquetTable:
         else:
             rows = rows.filter("_diff > 0").withColumn("_diff", F.explode(F.sequence(F.lit(1), F.col("_diff"))))
             rows = rows.select(*(F.col(f"`{name}`") for name in columns))
-        version = (
-            f"version-{step:012d}-{uuid.uuid4().hex[:8]}"  # every attempt its own: a reader may be in the last one
-        )
-        beside = self.path / f".writing-{uuid.uuid4().hex}"
+        attempt = uuid.uuid4().hex[:8]  # every attempt its own: a reader may be in the last one
+        version = f"version-{progress.step:012d}-{attempt}"
+        beside = self.versions / f".writing-{uuid.uuid4().hex}"
         rows.write.parquet(str(beside))
-        marks.settle(beside, self.path / version)
+        marks.write(beside / MARK, {**progress.as_json(), "version": version})
+        marks.settle(beside, self.versions / version)
         return version
 
-    def _tidy(self) -> None:
-        current = os.readlink(self.path / CURRENT)
-        versions = sorted(name for name in os.listdir(self.path) if name.startswith("version-") and name != current)
-        begun = [name for name in os.listdir(self.path) if name.startswith(".writing-")]
-        for name in [*versions[: -KEPT + 1], *begun]:
-            shutil.rmtree(self.path / name)
+    def _tidy(self, current: str) -> None:
+        names = os.listdir(self.versions)
+        others = sorted(name for name in names if name.startswith("version-") and name != current)
+        for name in [*others[: -KEPT + 1], *(name for name in names if name.startswith(".writing-"))]:
+            shutil.rmtree(self.versions / name)
 
 
 def summed(rows: DataFrame, columns: list[str]) -> DataFrame:
@@ -186,7 +198,16 @@ class DeltaTable:
             marks.write(place / "table.json", {"app": f"ebbflow-{uuid.uuid4().hex}"})
         if self.counts:
             schema = schema + ", `_count` bigint"
-        spark.sql(f"create table if not exists {self._sql_name} ({schema}) using delta")
+        try:
+            spark.sql(f"create table if not exists {self._sql_name} ({schema}) using delta")
+        except Exception as problem:
+            if "delta.DefaultSource" not in str(problem) and "DATA_SOURCE_NOT_FOUND" not in str(problem):
+                raise
+            raise MissingPackage(
+                "a Delta table is written by Delta's connector, which this Spark session does not have.",
+                hint="`python -m ebbflow.tools.jars` fetches it and says how to use it; Parquet needs none: "
+                "ebb.table(path).",
+            ) from None
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
         mark = marks.read(place / MARK)
@@ -282,7 +303,9 @@ class View:
             spark.createDataFrame([], schema).createOrReplaceTempView(self.name)
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        ParquetTable(place).publish(changes, progress, place)
+        table = ParquetTable(place / CURRENT)
+        table.open(changes.sparkSession, place, [], None)
+        table.publish(changes, progress, place)
         self._show(changes.sparkSession, place)
 
     def _show(self, spark: SparkSession, place: Path) -> None:

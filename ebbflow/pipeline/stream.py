@@ -35,7 +35,7 @@ from ebbflow.frontend.given import listed, told
 from ebbflow.frontend.session import Session
 from ebbflow.frontend.table import plain
 from ebbflow.pipeline import marks
-from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SEQUENCE, SPARK, TIME, Shaped, Source
+from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Progress, Sink
 from ebbflow.runtime.spark.delivery import judge
@@ -309,9 +309,9 @@ class Feed:
             frame = None
             if found[name]["rows"]:
                 columns = [F.col(ROW.format(i)).getField(column).alias(column) for column in shape.schema.names]
-                if shape.by_arrival:
-                    at = shape.schema.index(SEQUENCE.format(0))
-                    columns[at] = F.lit(note["step"]).cast("bigint").alias(SEQUENCE.format(0))
+                if shape.arrival is not None:
+                    at = shape.schema.index(shape.arrival)
+                    columns[at] = F.lit(note["step"]).cast("bigint").alias(shape.arrival)
                 stamps = [
                     F.coalesce(F.col(old), F.lit(here)).alias(new)
                     for old, new, here in zip(self.times, times, note["frontiers"][name][0])

@@ -114,7 +114,7 @@ def test_what_the_reader_could_not_read_is_told(spark, tmp_path):
 def test_a_null_key_is_told(spark):
     frame = spark.createDataFrame([(None, 1), (2, 3)], "id long, x long")
     good, bad = rows(formats.upsert(frame, sequence="x"), "id long, x long", "id")
-    assert (good, bad) == ([(None, 1, 2, 3, 3, False)], ['the key "id" is null'])
+    assert (good, bad) == ([(None, 1, 2, 3, 3, None, False)], ['the key "id" is null'])
 
 
 # ---- refused before anything runs ----------------------------------------------------------------
@@ -168,8 +168,8 @@ def test_lateness_is_a_whole_number(spark, lateness):
 def test_edits_carry_what_orders_them(spark):
     frame = spark.createDataFrame([(1, 5, 9, False), (1, 6, 8, True)], "id long, x long, seq int, gone boolean")
     found = shaped(formats.upsert(frame, key="id", sequence="seq", deleted="gone"), "id long, x long")
-    assert (found.key, found.order, found.by_arrival) == (("id",), ("_sequence0",), False)
-    assert str(found.schema) == "id long, x long, _sequence0 long, _deleted boolean"
+    assert (found.key, found.order, found.arrival) == (("id",), ("_sequence0", "_sequence1"), "_sequence1")
+    assert str(found.schema) == "id long, x long, _sequence0 long, _sequence1 long, _deleted boolean"
     assert sorted((r["id"], r["x"], r["_sequence0"], r["_deleted"]) for r in found.frame.collect()) == [
         (1, 5, 9, False),
         (1, 6, 8, True),
@@ -184,7 +184,7 @@ def test_times_order_edits_before_sequences(spark):
 
 def test_edits_without_an_order_are_numbered_as_they_come(spark):
     found = shaped(formats.upsert(spark.createDataFrame([(1,)], "id long"), key="id"), "id long")
-    assert found.by_arrival
+    assert (found.order, found.arrival) == (("_sequence0",), "_sequence0")
 
 
 # ---- change feeds --------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_envelopes_by_key_carry_their_place_in_the_log(spark):
         None,
     )
     good, bad = rows(
-        formats.debezium(frame), "id long, x long", "id", "id", "x", "_sequence0", "_sequence4", "_deleted"
+        formats.debezium(frame), "id long, x long", "id", "id", "x", "_sequence0", "_sequence5", "_deleted"
     )
     assert good == [(None, 1, 1, 5, 10, 0, False), (None, 1, 1, 6, 12, 1, False), (None, 1, 1, None, 14, 2, True)]
     assert bad == []

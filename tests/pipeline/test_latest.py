@@ -111,3 +111,38 @@ def test_envelopes_that_come_twice_count_once(spark, tmp_path):
     frame = spark.readStream.option("maxFilesPerTrigger", 1).text(str(place))
     run(balances(), spark, tmp_path, {"accounts": ebb.debezium(frame)}, {"totals": ebb.each(kept)})
     assert [at(kept.changes, step) for step in (0, 1, 3)] == [{("ann", 10)}, {("ann", 15)}, {("ann", 15)}]
+
+
+@pytest.mark.parametrize("files", [1, 4], ids=["in one micro-batch", "one by one"])
+@pytest.mark.parametrize("stamp", [{}, {"ts_ms": 1000}], ids=["without a time", "at one time"])
+def test_envelopes_that_say_nothing_of_their_order_are_created_then_changed_then_deleted(spark, tmp_path, files, stamp):
+    place = tmp_path / "topic"
+    place.mkdir()
+    ann, bob = {"id": 1, "owner": "ann", "amount": 10}, {"id": 2, "owner": "bob", "amount": 3}
+    messages = [
+        {"op": "c", "before": None, "after": ann, **stamp},
+        {"op": "u", "before": ann, "after": {**ann, "amount": 15}, **stamp},
+        {"op": "r", "before": None, "after": bob, **stamp},
+        {"op": "d", "before": bob, "after": None, **stamp},
+    ]
+    for i in range(files):
+        (place / f"{i}.txt").write_text("\n".join(map(json.dumps, messages[i::files] if files > 1 else messages)))
+        os.utime(place / f"{i}.txt", (1_700_000_000 + i,) * 2)
+    kept = Kept()
+    frame = spark.readStream.option("maxFilesPerTrigger", 1).text(str(place))
+    run(balances(), spark, tmp_path, {"accounts": ebb.debezium(frame)}, {"totals": ebb.each(kept)})
+    assert at(kept.changes, 9) == {("ann", 15)}
+
+
+def test_of_text_envelopes_the_later_ts_ms_counts(spark, tmp_path):
+    place = tmp_path / "topic"
+    place.mkdir()
+    ann = {"id": 1, "owner": "ann", "amount": 10}
+    said = [
+        {"op": "u", "before": ann, "after": {**ann, "amount": n}, "ts_ms": ms} for n, ms in ((7, 3), (5, 9), (1, 2))
+    ]
+    (place / "0.txt").write_text("\n".join(map(json.dumps, said)))
+    kept = Kept()
+    frame = spark.readStream.text(str(place))
+    run(balances(), spark, tmp_path, {"accounts": ebb.debezium(frame)}, {"totals": ebb.each(kept)})
+    assert at(kept.changes, 9) == {("ann", 5)}

@@ -118,17 +118,17 @@ def test_files_in_two_runs_to_their_end(spark, tmp_path):
     edits.put((1, "ann", 10, 1), (2, "bob", 5, 2))
     edits.put((1, "ann", 12, 3))
     once()
-    assert rows_of(spark.read.parquet(f"{table}/current")) == [("ann", 12), ("bob", 5)]
+    assert rows_of(spark.read.parquet(f"{table}")) == [("ann", 12), ("bob", 5)]
     edits.put((2, "ann", 7, 4), (1, "ann", 99, 2))
     once()
-    assert rows_of(spark.read.parquet(f"{table}/current")) == [("ann", 19)]
+    assert rows_of(spark.read.parquet(f"{table}")) == [("ann", 19)]
     once()  # nothing new
-    assert rows_of(spark.read.parquet(f"{table}/current")) == [("ann", 19)]
+    assert rows_of(spark.read.parquet(f"{table}")) == [("ann", 19)]
 
     shutil.rmtree(tmp_path / "checkpoint" / "query")  # Spark numbers its batches anew, and reads all files again
     with pytest.raises(DeliveryRefused, match="this checkpoint was fed by"):
         once()
-    assert rows_of(spark.read.parquet(f"{table}/current")) == [("ann", 19)]
+    assert rows_of(spark.read.parquet(f"{table}")) == [("ann", 19)]
 
 
 def test_parquet_files_are_a_source_too(spark, tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import TypeMismatch, UnknownColumn, WrongDiff
+from ebbflow.errors import NotATable, TypeMismatch, UnknownColumn, WrongDiff
 from ebbflow.pipeline.sinks import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import Kept, rows_of
@@ -44,7 +44,7 @@ def test_a_parquet_table_is_what_the_changes_sum_up_to(spark, tmp_path, times):
     for step, rows in enumerate(STEPS, start=1):
         for _ in range(times):
             hand(sink, spark, tmp_path / "place", step, rows)
-        assert stands(spark.read.parquet(f"{path}/current")) == sorted(STANDS[step - 1], key=repr)
+        assert stands(spark.read.parquet(str(path))) == sorted(STANDS[step - 1], key=repr)
         said = json.loads((path / "_progress.json").read_text())
         assert (said["step"], said["frontier"]) == (step, [[step * 10]])
 
@@ -53,10 +53,10 @@ def test_a_reader_of_a_parquet_table_keeps_the_version_it_began_with(spark, tmp_
     sink = ebb.table(str(tmp_path / "table"), counts=True)
     sink.open(spark, tmp_path, COLUMNS, DDL)
     hand(sink, spark, tmp_path, 1, STEPS[0])
-    read = spark.read.parquet(str((tmp_path / "table" / "current").resolve()))
+    read = spark.read.parquet(str((tmp_path / "table").resolve()))
     hand(sink, spark, tmp_path, 2, STEPS[1])
     assert stands(read) == [("a", 1, 1), ("b", 2, 2)]
-    assert stands(spark.read.parquet(str(tmp_path / "table" / "current"))) == [
+    assert stands(spark.read.parquet(str(tmp_path / "table"))) == [
         ("a", 5, 1),
         ("b", 2, 1),
         (None, None, 1),
@@ -68,24 +68,31 @@ def test_old_versions_of_a_parquet_table_go(spark, tmp_path):
     sink.open(spark, tmp_path, COLUMNS, DDL)
     for step in range(1, 6):
         hand(sink, spark, tmp_path, step, [("a", step, 0, 1)])
-    assert len([path for path in (tmp_path / "table").iterdir() if path.name.startswith("version-")]) == 3
+    assert len([path for path in (tmp_path / ".table.versions").iterdir() if path.name.startswith("version-")]) == 3
 
 
-@pytest.mark.parametrize("left_behind", ["version", "pointer"])
-def test_a_crash_before_the_mark_is_made_good(spark, tmp_path, left_behind, monkeypatch):
+@pytest.mark.parametrize("fails", ["point", "write"])
+def test_a_crash_before_the_mark_is_made_good(spark, tmp_path, fails, monkeypatch):
     sink = ebb.table(str(tmp_path / "table"))
     sink.open(spark, tmp_path, COLUMNS, DDL)
     hand(sink, spark, tmp_path, 1, STEPS[0])
     from ebbflow.pipeline import marks
 
     with monkeypatch.context() as crash:
-        crash.setattr(marks, "point" if left_behind == "version" else "write", lambda *said: 1 / 0)
+        crash.setattr(marks, fails, lambda *said: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             hand(sink, spark, tmp_path, 2, STEPS[1])
-    now = 0 if left_behind == "version" else 1
-    assert stands(spark.read.parquet(f"{tmp_path}/table/current")) == sorted(STANDS[now], key=repr)
+    assert stands(spark.read.parquet(f"{tmp_path}/table")) == sorted(STANDS[0], key=repr)
     hand(sink, spark, tmp_path, 2, STEPS[1])
-    assert stands(spark.read.parquet(f"{tmp_path}/table/current")) == sorted(STANDS[1], key=repr)
+    assert stands(spark.read.parquet(f"{tmp_path}/table")) == sorted(STANDS[1], key=repr)
+
+
+def test_a_directory_with_something_else_is_no_place_for_a_table(spark, tmp_path):
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "mine.txt").write_text("mine")
+    with pytest.raises(NotATable, match="holds something else"):
+        ebb.table(str(tmp_path / "table")).open(spark, tmp_path, COLUMNS, DDL)
+    assert (tmp_path / "table" / "mine.txt").read_text() == "mine"
 
 
 def test_a_log_has_every_change_once(spark, tmp_path):
