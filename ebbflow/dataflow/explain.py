@@ -28,7 +28,7 @@ Notes = Mapping[int, Sequence[str]]  # what the planner has to say of a node
 def text(graph: Graph, notes: Notes | None = None) -> str:
     """The graph in lines: number, what it does, what it reads; then its name, its place in the user's file, notes."""
     lines = _block_lines(graph, blocks(graph), notes or {}, 0)
-    wide = min(max((len(left) for left, _ in lines), default=0), 100)
+    wide = min(max((len(left) for left, _ in lines if not left.lstrip().startswith("- ")), default=0), 100)
     return "\n".join(f"{left:<{wide}}  {right}".rstrip() for left, right in lines)
 
 

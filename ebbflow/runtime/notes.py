@@ -76,6 +76,7 @@ def of_plan(plan: Plan) -> Notes:
 def of_arrangement(plan: Plan, number: int, node: n.Arrange) -> list[str]:
     """An arrangement as people's joins ask for it: which index it is, and who shares that."""
     graph = plan.graph
+    families: dict[tuple[int, int], Cell] = {}
     for join in plan.cells:
         if join.kind != kinds.JOIN or join.left is None or join.right is None:
             continue
@@ -83,17 +84,20 @@ def of_arrangement(plan: Plan, number: int, node: n.Arrange) -> list[str]:
         assert isinstance(written, n.Join)
         for side, family in ((written.left, join.left), (written.right, join.right)):
             if side == number:
-                return _of_family(plan, number, family.cell, family.family)
-    return []
+                families[family.cell.number, family.family] = family.cell
+    several = len(families) > 1  # a loop's variable: its start has an index, its later rounds are read elsewhere
+    return [line for (_, of), cell in families.items() for line in _of_family(plan, number, cell, of, several)]
 
 
-def _of_family(plan: Plan, number: int, cell: Cell, family: int) -> list[str]:
+def _of_family(plan: Plan, number: int, cell: Cell, family: int, several: bool) -> list[str]:
     lines = []
-    sides = [side for other in plan.cells if other.kind == kinds.JOIN for side in (other.left, other.right)]
-    readers = sum(1 for side in sides if side is not None and side.cell is cell and side.family == family)
+    joins = [other for other in plan.cells if other.kind == kinds.JOIN]
+    sides = {(other.node, i): side for other in joins for i, side in enumerate((other.left, other.right))}
+    readers = sum(1 for side in sides.values() if side is not None and side.cell is cell and side.family == family)
     if family == 1:
-        what = _called(plan.graph, cell.node)
-        lines.append(f"no index of its own: {what} hands on its answers, arranged by this key")
+        begins = "an index of the loop's start alone, then" if several else "no index of its own:"
+        lines.append(f"{begins} {_called(plan.graph, cell.node)} hands on its answers, arranged by this key")
+        lines.append("exchange left out: the rows are on the right worker already")
     if readers > 1:
         lines.append(f"shared: one index, read by {readers} sides of joins")
     if cell.depth < len(plan.graph.scopes[number]):

@@ -92,7 +92,7 @@ def test_the_picture_is_well_formed_and_names_every_node():
     nodes = [each.get("data-node") for each in tree.iter(f"{SVG}g")]
     assert nodes == [str(number) for number in range(len(s.graph.nodes))]
     titles = [each.text for each in tree.iter(f"{SVG}title")]
-    assert "a<b&c" in titles[0] and 'quo"te string' in titles[0] and "kept & shared" in titles[0]
+    assert "a<b&c" in titles[0] and '`quo"te` string' in titles[0] and "kept & shared" in titles[0]
     assert len(list(tree.iter(f"{SVG}polyline"))) == len(s.graph.next_of) + sum(
         len(set(n.sources_of(node))) for node in s.graph.nodes
     )

@@ -110,3 +110,16 @@ def test_stages_do_not_lose_notes(outputs):
     if outputs == 2:
         flow.output("roots", roots.group_by("root").count())
     assert said(flow, "short cut") == ["aggregate by"] * outputs
+
+
+def test_reach_is_told_that_its_join_needs_no_exchange_and_no_second_index():
+    flow = ebb.Dataflow()
+    edges, roots = flow.input("edges", "src long, dst long"), flow.input("roots", "root long")
+    start = roots.select("root", node="root")
+    flow.output(
+        "reach",
+        start.iterate(lambda r: r.join(edges, on={"node": "src"}).select("root", node="dst").union(start).distinct()),
+    )
+    assert said(flow, "then the distinct hands on its answers, arranged by this key") == ["arrange by"]
+    assert said(flow, "exchange left out: the rows are on the right worker already") == ["arrange by"]
+    assert said(flow, "shared: one index") == []  # one join reads it, though its work is done in two parts
