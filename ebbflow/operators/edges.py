@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.arrive import are_complete, arrive, copy_row
 from ebbflow.operators.block import (
     BANK,
     BANKS,
@@ -69,7 +70,9 @@ from ebbflow.trace.heap import (
     LEN,
     MAIL,
     ME,
+    NODE_COUNT,
     NODES,
+    POURED,
     PTR,
     REFUSED,
     ROUNDS_OVERFLOW,
@@ -94,8 +97,10 @@ from ebbflow.trace.tally import T_EAGER
 TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 FIRST_STAGE = 10
 
+HEAVY = 1 << 15  # words of a buffer that is emptied before it grows
 HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
 EVERY, SINGLE = 0, 1  # which edges: all, or those that take rows one by one
+WORTH_A_BLOCK = 32  # rows for arrangements and reductions
 
 
 @inline
@@ -224,14 +229,17 @@ def through(H, W, ed, row, nd, rank):
 
 
 @inline
-def takes_blocks(H, W, nd, ed):
-    """Whether an edge can take many rows at once: to an output or to running sums, on this worker, at ordered times."""
+def takes_blocks(H, W, nd, ed, n):
+    """Whether an edge takes n rows as a block: to where rows of this worker stay, if it is worth it there."""
     to = H[ed + TO]
-    if H[W + GENERAL] or H[ed + ADD] or H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
+    if H[ed + ADD] or H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
         return False
     if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
         return False
-    return H[to + KIND] == OUTPUT or H[to + TALLY_AT] != 0
+    kind = H[to + KIND]
+    if kind == OUTPUT or H[to + TALLY_AT] != 0:
+        return True
+    return (kind == ARRANGE or kind == REDUCE or kind == SETTLE) and n >= min(WORTH_A_BLOCK, H[W + SEAL])
 
 
 @inline
@@ -270,8 +278,18 @@ def refuse_in_block(H, W, nd, stage, row, rank):
 
 
 @kernel
-def pour(H, W, nd, ed, rows_at, row_step, lane_step, ranks, rstep, diffs, dstep, n):
-    """A block of rows through an edge, to where it leads.
+def deliver_singly(H, W, to, lanes, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The rows of a block, some of which may have to wait, one by one."""
+    columns = H[W + BLOCK] + COLUMNS_AT
+    for i in range(n):
+        row = H[W + ROW + PTR]
+        copy_row(H, columns, i, row, lanes)
+        deliver(H, W, to, row, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign)
+
+
+@kernel
+def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs, dstep, n):
+    """A block of rows of the same rounds through an edge, to where it leads.
 
     needs:  lane k of row i lies at rows_at + i * row_step + k * lane_step, its rank at ranks + i * rstep, its diff at
             diffs + i * dstep; n <= BLOCK_ROWS; the edge takes blocks.
@@ -302,31 +320,18 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, ranks, rstep, diffs, dstep,
         return
     to = H[ed + TO]
     sign = H[ed + SIGN]
-    if H[to + KIND] == OUTPUT:
+    rounds &= H[ed + MASK]
+    if H[W + GENERAL] and not are_complete(H, W, ranks, rstep, n):
+        deliver_singly(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
+    elif H[to + KIND] == OUTPUT:
         absorb_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+    elif H[to + TALLY_AT] == 0:
+        arrive(H, W, to, rounds, ranks, rstep, diffs, dstep, sign, n)
     elif is_eager(H, W, H[to + TALLY_AT]):
         bucket_for(H, W, to, 0)
         run_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
     else:
         wait_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
-
-
-@kernel
-def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
-    """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
-    others = False
-    for k in range(H[nd + EDGE_COUNT]):
-        ed = H[H[nd + EDGES] + k]
-        if not takes_blocks(H, W, nd, ed):
-            others = True
-            continue
-        at = 0
-        while at < n and H[W + ERROR] == 0:
-            m = min(BLOCK_ROWS, n - at)
-            pour(H, W, nd, ed, rows_at + at, 1, lane_step, ranks + at * rstep, rstep, diffs + at, 1, m)
-            at += m
-        H[W + INSERTS] += n
-    return others
 
 
 @kernel
@@ -337,9 +342,11 @@ def pour_buffer(H, W, nd, ed):
     p = H[nd + BUFFER + PTR]
     at = 0
     while at < n and H[W + ERROR] == 0:
-        m = min(BLOCK_ROWS, n - at)
         e = p + at * width
-        pour(H, W, nd, ed, e + 3, width, 1, e + 1, width, e + 2, width, m)
+        m = 1
+        while m < BLOCK_ROWS and at + m < n and H[e + m * width] == H[e]:
+            m += 1
+        pour(H, W, nd, ed, e + 3, width, 1, H[e], e + 1, width, e + 2, width, m)
         at += m
     H[W + INSERTS] += n
 
@@ -392,7 +399,7 @@ def flush_edges(H, W, nd, which):
         H[W + CROWD] = 1
     for k in range(H[nd + EDGE_COUNT]):
         ed = H[H[nd + EDGES] + k]
-        if not takes_blocks(H, W, nd, ed):
+        if not takes_blocks(H, W, nd, ed, n // (H[nd + LANES] + 3) if which == EVERY else H[W + POURED]):
             deliver_buffer(H, W, nd, ed)
         elif which == EVERY:
             pour_buffer(H, W, nd, ed)
@@ -407,6 +414,46 @@ def flush_edges(H, W, nd, which):
 def flush(H, W, nd):
     """Hand the node's buffered rows to the nodes behind its edges."""
     flush_edges(H, W, nd, EVERY)
+
+
+@inline
+def is_heavy(H, W, nd):
+    """Whether the rows in a node's buffer are worth moving on before there are more: they are still in the cache."""
+    n = H[nd + BUFFER + LEN]
+    return n >= HEAVY and n >= H[W + SEAL] * (H[nd + LANES] + 3)
+
+
+@kernel
+def drain(H, W):
+    """What running sums have said moves on where it is much, while more rows come in."""
+    nodes = H[W + NODES]
+    for i in range(H[W + NODE_COUNT]):
+        nd = H[nodes + i]
+        if H[nd + TALLY_AT] and is_heavy(H, W, nd):
+            flush(H, W, nd)
+
+
+@kernel
+def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
+    """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
+    others = False
+    H[W + POURED] = n
+    crowd = H[W + CROWD]
+    H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
+    for k in range(H[nd + EDGE_COUNT]):
+        ed = H[H[nd + EDGES] + k]
+        if not takes_blocks(H, W, nd, ed, n):
+            others = True
+            continue
+        at = 0
+        while at < n and H[W + ERROR] == 0:
+            m = min(BLOCK_ROWS, n - at)
+            pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
+            at += m
+            drain(H, W)
+        H[W + INSERTS] += n
+    H[W + CROWD] = crowd
+    return others
 
 
 @kernel

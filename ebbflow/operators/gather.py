@@ -29,6 +29,61 @@ from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of
 
 EVENT = 3  # rank, diff, place in the list of values (or the entry itself)
 FEW = 16
+MANY = 1024  # events that may be worth sorting by their digits
+DIGIT = 11  # bits
+
+
+@kernel
+def scatter_events(H, W, p, n, low, bits):
+    """Sort n events at p, whose ranks from `low` on have so many bits, a digit at a time, stably."""
+    counts = reserve(H, W, W + SLOTS, 1 << DIGIT)
+    a = p
+    b = reserve(H, W, W + SORTED, n * EVENT)
+    shift = 0
+    while shift < bits:
+        for i in range(1 << DIGIT):
+            H[counts + i] = 0
+        for e in range(a, a + n * EVENT, EVENT):
+            H[counts + (((H[e] - low) >> shift) & ((1 << DIGIT) - 1))] += EVENT
+        at = b
+        for i in range(1 << DIGIT):
+            m = H[counts + i]
+            H[counts + i] = at
+            at += m
+        for e in range(a, a + n * EVENT, EVENT):
+            c = counts + (((H[e] - low) >> shift) & ((1 << DIGIT) - 1))
+            o = H[c]
+            H[c] = o + EVENT
+            H[o] = H[e]
+            H[o + 1] = H[e + 1]
+            H[o + 2] = H[e + 2]
+        a, b = b, a
+        shift += DIGIT
+    if a != p:
+        for i in range(n * EVENT):
+            H[p + i] = H[a + i]
+
+
+@kernel
+def is_scattered(H, W, p, n):
+    """Sort n events at p a digit at a time, if merging their runs would take more passes.  Returns whether it was."""
+    low = H[p]
+    high = low
+    runs = 1
+    for e in range(p + EVENT, p + n * EVENT, EVENT):
+        x = H[e]
+        if x < H[e - EVENT]:
+            runs += 1
+        low = min(low, x)
+        high = max(high, x)
+    bits = 1
+    while (high - low) >> bits:
+        bits += 1
+    passes = (bits + DIGIT - 1) // DIGIT
+    if (1 << (2 * passes)) >= runs:
+        return False
+    scatter_events(H, W, p, n, low, bits)
+    return True
 
 
 @kernel
@@ -51,6 +106,8 @@ def sort_events(H, W, p, n):
             H[j + EVENT] = x
             H[j + EVENT + 1] = y
             H[j + EVENT + 2] = z
+        return
+    if n >= MANY and is_scattered(H, W, p, n):
         return
     a = p
     b = reserve(H, W, W + SORTED, n * EVENT)

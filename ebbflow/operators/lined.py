@@ -3,19 +3,221 @@
 Times of several coordinates have ranks in the order in which they were met.  Where that order is a chain for one key,
 as it is for a log that only one coordinate moves along, one scan in the order of ranks meets every moment.
 
-Rule: the scan answers only if each of the key's times precedes the next; otherwise it has said nothing.
+Rule: the scan answers only if each of the key's times precedes the next, and all are complete; otherwise it has said
+nothing.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import kernel
+from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.gather import EVENT, gather_total, gather_values
-from ebbflow.operators.reducers import answer_total
+from ebbflow.operators.node import BUFFER, DEPTH, EDGE_COUNT, LANES, OP, READERS
+from ebbflow.operators.reducers import DISTINCT, answer_total
 from ebbflow.operators.say import correct, forget_gone
-from ebbflow.trace.clock import ranks_precede
-from ebbflow.trace.heap import EVALS, EVENTS, EVENTS2, GUARD, HAVE, LEN, PTR, rounds_precede
-from ebbflow.trace.segment import OLD, VALUE, rank_of
-from ebbflow.trace.table import WIDTH, segment_of
+from ebbflow.trace.clock import is_complete, is_past, ranks_precede
+from ebbflow.trace.heap import (
+    DELTA,
+    DELTAS,
+    EVALS,
+    EVENTS,
+    EVENTS2,
+    GUARD,
+    HAVE,
+    LEN,
+    LINED,
+    LOWEST,
+    PTR,
+    ROW2,
+    reserve,
+    rounds_precede,
+)
+from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of
+from ebbflow.trace.table import KEYS, WIDTH, segment_of
+
+# ---- counts along a line ---------------------------------------------------------------------------
+
+
+@kernel
+def count_along(H, W, nd, total, nv):
+    """A count, or presence, along one line of times: what was said before is what the last moment said."""
+    present = H[nd + OP] == DISTINCT
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    d = reserve(H, W, W + DELTA, 2 * (nv + 2) * (H[W + EVENTS + LEN] // EVENT))
+    start = d
+    while a < an:
+        t = H[a]
+        was = total
+        while a < an and H[a] == t:
+            total += H[a + 1]
+            a += EVENT
+        H[W + EVALS] += 1
+        if present:
+            if (was > 0) != (total > 0):
+                H[d] = t
+                H[d + 1] = 1 if total > 0 else -1
+                d += 2
+        elif was != total:
+            if was != 0:
+                H[d] = t
+                H[d + 1] = -1
+                for k in range(nv):
+                    H[d + 2 + k] = was
+                d += nv + 2
+            if total != 0:
+                H[d] = t
+                H[d + 1] = 1
+                for k in range(nv):
+                    H[d + 2 + k] = total
+                d += nv + 2
+    H[W + DELTA + LEN] = d - start
+
+
+@inline
+def put_change(H, d, rounds, rank, diff, key, nk, lanes, count):
+    """A row of a node's buffer at d: the key, and the count in every other lane.  Returns the end of it."""
+    H[d] = rounds
+    H[d + 1] = rank
+    H[d + 2] = diff
+    for k in range(nk):
+        H[d + 3 + k] = H[key + k]
+    for k in range(nk, lanes):
+        H[d + 3 + k] = count
+    return d + 3 + lanes
+
+
+@kernel
+def send_along(H, W, nd, rc, nk, rounds, total):
+    """The same straight into the node's buffer.  Returns the count at the end.
+
+    needs:  the events of a line in EVENTS.
+    """
+    present = H[nd + OP] == DISTINCT
+    lanes = H[nd + LANES]
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    v = nd + BUFFER
+    n = H[v + LEN]
+    start = reserve(H, W, v, n + 2 * (lanes + 3) * (H[W + EVENTS + LEN] // EVENT)) + n
+    d = start
+    moments = 0
+    while a < an:
+        t = H[a]
+        was = total
+        while a < an and H[a] == t:
+            total += H[a + 1]
+            a += EVENT
+        moments += 1
+        if present:
+            if (was > 0) != (total > 0):
+                d = put_change(H, d, rounds, t, 1 if total > 0 else -1, rc, nk, lanes, 0)
+        elif was != total:
+            if was != 0:
+                d = put_change(H, d, rounds, t, -1, rc, nk, lanes, was)
+            if total != 0:
+                d = put_change(H, d, rounds, t, 1, rc, nk, lanes, total)
+    H[W + EVALS] += moments
+    H[W + DELTAS] += (d - start) // (lanes + 3)
+    H[v + LEN] = n + d - start
+    return total
+
+
+@kernel
+def is_line(H, W, a, an, b, bn):
+    """Whether the times of two sorted lists of events each precede the next, and all are complete."""
+    last = -1
+    while a < an or b < bn:
+        if b < bn and (a == an or H[b] < H[a]):
+            t = H[b]
+            b += EVENT
+        else:
+            t = H[a]
+            a += EVENT
+        if t != last and last >= 0 and not ranks_precede(H, W, last, t):
+            return False
+        last = t
+    return is_complete(H, W, last)  # then those that precede it are, too
+
+
+# ---- keys whose past is one moment -------------------------------------------------------------------
+
+
+@inline
+def answers(H, nd, total):
+    return total > 0 if H[nd + OP] == DISTINCT else total != 0
+
+
+@kernel
+def is_settled(H, W, nd, so, w1, rounds, total):
+    """Whether all that was said of a key is the answer of this total, at the lower frontier."""
+    n = H[so + LEN]
+    if not answers(H, nd, total):
+        return n == 0
+    e = H[so + PTR]
+    if n != 1 or H[so + OLD] != 1 or rank_of(H[e + 1]) + 1 != H[W + LOWEST] or diff_of(H[e + 1]) != 1:
+        return False
+    for k in range(VALUE, w1):
+        if H[e + k] != total:
+            return False
+    return rounds_precede(H[e], rounds, H[W + GUARD])
+
+
+@kernel
+def is_one_moment(H, W, sg, w):
+    """Whether what earlier slices left of a segment lies at the lower frontier."""
+    p = H[sg + PTR]
+    for i in range(H[sg + OLD]):
+        if rank_of(H[p + i * w + 1]) + 1 != H[W + LOWEST]:
+            return False
+    return True
+
+
+@kernel
+def keep_answer(H, W, nd, so, w1, rounds, rank, was, total):
+    """Of what was said along a line that nobody will look into, only the last answer is kept, and the first taken back.
+
+    needs:  the key is visited once in a slice, as outside loops, and the last time is past when the slice is.
+    """
+    if was == total:
+        return
+    values = reserve(H, W, W + ROW2, w1)
+    if answers(H, nd, was):
+        for k in range(w1 - VALUE):
+            H[values + k] = was
+        push_entry(H, W, so, w1, rounds, rank, -1, values)
+    if answers(H, nd, total):
+        for k in range(w1 - VALUE):
+            H[values + k] = total
+        push_entry(H, W, so, w1, rounds, rank, 1, values)
+
+
+@kernel
+def visit_settled(H, W, nd, tb, rc, rounds, so, w1):
+    """One scan over a key's new times, if they are a line behind a past that is one moment.  Returns whether they are.
+
+    needs:  the general clock; both families touched in this slice; DELTA empty.
+    """
+    si = segment_of(H, tb, rc, 0)
+    w = H[tb + WIDTH]
+    if H[W + LOWEST] == 0 or not is_one_moment(H, W, si, w):
+        return False
+    total = gather_total(H, W, si, w, rounds, W + EVENTS)
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    if a == an or not is_settled(H, W, nd, so, w1, rounds, total):
+        return False
+    if not ranks_precede(H, W, H[W + LOWEST] - 1, H[a]) or (H[a] < H[W + LINED] and not is_line(H, W, a, an, 0, 0)):
+        return False
+    last = H[an - EVENT]
+    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 and H[nd + EDGE_COUNT] and is_past(H, W, last):
+        now = send_along(H, W, nd, rc, H[tb + KEYS], rounds, total)
+        keep_answer(H, W, nd, so, w1, rounds, last, total, now)
+    else:
+        count_along(H, W, nd, total, w1 - VALUE)
+    return True
+
+
+# ---- keys with a past of several moments ---------------------------------------------------------------
 
 
 @kernel
@@ -29,23 +231,6 @@ def first_seed(H, W, sg, w, rounds):
             if first < 0 or t < first:
                 first = t
     return first
-
-
-@kernel
-def is_line(H, W, a, an, b, bn):
-    """Whether the times of two sorted lists of events each precede the next."""
-    last = -1
-    while a < an or b < bn:
-        if b < bn and (a == an or H[b] < H[a]):
-            t = H[b]
-            b += EVENT
-        else:
-            t = H[a]
-            a += EVENT
-        if t != last and last >= 0 and not ranks_precede(H, W, last, t):
-            return False
-        last = t
-    return True
 
 
 @kernel

@@ -31,6 +31,7 @@ MOST_ROUNDS, ROUNDS_FIELD = 43, 44  # a settling node that refuses to go on: fro
 TALLY_AT = 45  # of a reduction that keeps nothing but sums: the address of its tally, else 0
 # ---- a join has besides ---------------------------------------------------------------------------
 LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
+DEPTH = 51  # how many loops the node is in
 NODE = 54
 
 INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE = 0, 1, 2, 3, 4, 5, 6, 7, 8

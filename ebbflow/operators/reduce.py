@@ -13,7 +13,7 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.each import visit_each
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
 from ebbflow.operators.join import show_readers
-from ebbflow.operators.lined import visit_line
+from ebbflow.operators.lined import count_along, visit_line, visit_settled
 from ebbflow.operators.node import (
     ANSWER,
     ASK,
@@ -73,42 +73,6 @@ def apply_said(H, h, step, b, bn, t):
         H[h + H[b + 2] * step] += H[b + 1]
         b += EVENT
     return b
-
-
-@kernel
-def count_along(H, W, nd, total, nv):
-    """A count, or presence, along one line of times: what was said before is what the last moment said."""
-    present = H[nd + OP] == DISTINCT
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    d = reserve(H, W, W + DELTA, 2 * (nv + 2) * (H[W + EVENTS + LEN] // EVENT))
-    start = d
-    while a < an:
-        t = H[a]
-        was = total
-        while a < an and H[a] == t:
-            total += H[a + 1]
-            a += EVENT
-        H[W + EVALS] += 1
-        if present:
-            if (was > 0) != (total > 0):
-                H[d] = t
-                H[d + 1] = 1 if total > 0 else -1
-                d += 2
-        elif was != total:
-            if was != 0:
-                H[d] = t
-                H[d + 1] = -1
-                for k in range(nv):
-                    H[d + 2 + k] = was
-                d += nv + 2
-            if total != 0:
-                H[d] = t
-                H[d + 1] = 1
-                for k in range(nv):
-                    H[d + 2 + k] = total
-                d += nv + 2
-    H[W + DELTA + LEN] = d - start
 
 
 @kernel
@@ -369,7 +333,9 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
             H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
             owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
     if H[W + GENERAL]:
-        lined = (op == DISTINCT or op == COUNTED) and visit_line(H, W, nd, tb, rc, rounds, so, w1)
+        lined = False
+        if op == DISTINCT or op == COUNTED:
+            lined = visit_settled(H, W, nd, tb, rc, rounds, so, w1) or visit_line(H, W, nd, tb, rc, rounds, so, w1)
         if not lined:
             replay(H, W, nd, tb, rc, rounds, 0)
     elif op == DISTINCT or op == COUNTED:

@@ -17,7 +17,7 @@ from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
-from ebbflow.operators.edges import SINGLE, flush, flush_edges, pour_columns, release_held
+from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
 from ebbflow.operators.node import (
     ARRANGE,
@@ -228,6 +228,8 @@ def visit_keys(H, W, nd, bucket, rounds):
             ask_visit(H, W, nd, tb, rc, rounds)
         else:
             visit_reduce(H, W, nd, tb, rc, rounds)
+            if is_heavy(H, W, nd):
+                flush(H, W, nd)
     if cap:
         release(H, W, p, cap)
 

@@ -175,6 +175,7 @@ class Worker:
         short = cell.depth == 0 and not self.plan.general and cell.op != reducers.ASKED
         H[a + kinds.SHORT] = int(short)
         H[a + kinds.KEPT] = int(not short or cell.readers > 0)
+        H[a + kinds.DEPTH] = cell.depth
         if is_running(cell, self.plan):
             self.lay_tally(cell, a)
 
@@ -292,10 +293,17 @@ class Worker:
         H, W, c = self.H, self.W, len(self.plan.graph.coordinates)
         self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
         h.reserve(H, W, W + h.LOWER, len(lower) * c + 2 * c)
+        self.set_lowest(lower)
         if int(H[W + h.TIMES + h.LEN]) // c > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
-        if len(lower) == 1:  # what is older folds to it, and has a rank before all that comes now
-            self.ranks(np.array(lower, np.int64))
+        self.set_lowest(lower)
+
+    def set_lowest(self, lower) -> None:
+        """What is older folds to the only element of the lower frontier, which has a rank before all that comes now."""
+        H, W = self.H, self.W
+        H[W + h.LOWEST] = self.ranks(np.array(lower, np.int64))[0] + 1 if len(lower) == 1 else 0
+        known = int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates)
+        H[W + h.LINED] = known - int(H[W + h.LOWEST] == known)
 
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""
@@ -501,7 +509,7 @@ def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]
 
 def is_consolidated(cell: Cell, plan: Plan) -> bool:
     """Whether an output's rows arrive with each record once a time: a reduction outside loops, with all its columns."""
-    if len(cell.pipes) != 1 or plan.general:
+    if len(cell.pipes) != 1:
         return False
     (pipe,) = cell.pipes
     if pipe.source.kind != kinds.REDUCE or pipe.source.depth != 0:

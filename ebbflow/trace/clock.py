@@ -13,7 +13,9 @@ from ebbflow.trace.heap import (
     COMPLETE,
     COORDS,
     LEN,
+    LINED,
     LOWER,
+    LOWEST,
     PTR,
     ROW,
     TIMES,
@@ -96,6 +98,9 @@ def intern_time(H, W, p):
     for k in range(c):
         H[q + n + k] = H[p + k]
     H[W + TIMES + LEN] = n + c
+    for k in range(c):
+        if rank and H[q + n - c + k] > H[q + n + k]:
+            H[W + LINED] = rank
     push_word(H, W, W + COMPLETE, done)
     H[slots + i] = rank + 1
     if (rank + 1) * 2 > mask:
@@ -173,14 +178,32 @@ def advance_rank(H, W, a):
     f = H[W + LOWER + PTR]
     if n == 0:
         return a
-    s = f + n
     p = row_of(H, W, a)
+    if H[W + LOWEST]:
+        k = 0
+        while k < c and H[p + k] <= H[f + k]:
+            k += 1
+        if k == c:
+            return H[W + LOWEST] - 1
+    s = f + n
     for k in range(c):
         least = max(H[p + k], H[f + k])
         for i in range(c, n, c):
             least = min(least, max(H[p + k], H[f + i + k]))
         H[s + k] = least
     return intern_time(H, W, s)
+
+
+@inline
+def is_past(H, W, rank):
+    """Whether a time precedes all that is to come after this slice: nobody will tell it from what was before it."""
+    p = row_of(H, W, rank)
+    c = H[W + COORDS]
+    f = H[W + UPPER + PTR]
+    for i in range(H[W + UPPER + LEN]):
+        if H[p + i % c] > H[f + i]:
+            return False
+    return True
 
 
 @kernel

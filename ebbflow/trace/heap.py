@@ -64,8 +64,11 @@ REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
 CROWD = COLD + 8 + 4 * 8  # whether the rows that are delivered are many
 BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
 IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
+LOWEST = CROWD + 3  # one more than the rank of the lower frontier's only element, 0 when it has several or none
 MEETING, MET, STAGE = CROWD + 4, CROWD + 5, CROWD + 6  # where workers of one process meet, how often, how far in one
-HEADER = CROWD + 8
+LINED = CROWD + 7  # of interned times, the rank from which on each one precedes the next
+POURED = CROWD + 8  # how many rows an input was fed last
+HEADER = CROWD + 12
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -134,8 +137,14 @@ def regrow(H, W, v, n):
     if new < n:
         new = n
     new = class_size(size_class(new))
-    q = alloc(H, W, new)
     p = H[v + PTR]
+    end = p + class_size(size_class(cap))
+    if cap and end == H[W + BUMP] and p + new <= H[W + LIMIT]:  # the last block: it grows where it is
+        H[W + BUMP] = p + new
+        H[W + LIVE] += p + new - end
+        H[v + CAP] = new
+        return
+    q = alloc(H, W, new)
     for i in range(H[v + LEN]):
         H[q + i] = H[p + i]
     if cap:

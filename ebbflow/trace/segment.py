@@ -139,6 +139,24 @@ def is_joined_by(H, g, e, w):
 
 
 @kernel
+def fold_counts(H, p, m, n):
+    """Fold entries m..n, which have no values, into the m before them, as long as the rounds and times stay the same.
+    Returns how many there are.
+    """
+    g = p + (m - 1) * VALUE
+    for i in range(m, n):
+        e = p + i * VALUE
+        if i and is_joined_by(H, g, e, VALUE):
+            H[g + 1] += diff_of(H[e + 1])
+        else:
+            g = p + m * VALUE
+            H[g] = H[e]
+            H[g + 1] = H[e + 1]
+            m += 1
+    return m
+
+
+@kernel
 def fold_searching(H, W, p, m, n, w):
     """Fold entries m..n into the m before them, by looking for each.  Returns how many there are."""
     for i in range(m, n):
@@ -232,6 +250,8 @@ def compact(H, W, sg, w):
     else:
         for i in range(m, n):
             H[p + i * w + 1] &= DIFF_MASK
+    if w == VALUE:
+        n = fold_counts(H, p, m, n)
     if (n - m) * n <= 128:
         m = fold_searching(H, W, p, m, n, w)
     else:

@@ -20,11 +20,11 @@ T_EAGER = 7  # whether rows come in the order of their times, so that each momen
 T_LOGGED_IN, T_SINCE = 8, 9  # the advance that the log is of; entries with an earlier stamp are not in it yet
 T_MOMENT = 10  # the number of the open moment
 T_OPEN = 11  # a vector: the entries that the open moment has changed, `address, words as they were`
-T_LOG = 15  # a vector: the entries that the advance has changed, `key lanes, words as it found them`
+T_LOG = 15  # a vector: the entries that the advance found and has changed, `key lanes, words as it found them`
 TALLY = 19
 # ---- an entry --------------------------------------------------------------------------------------
 STAMP, KEY = 0, 1
-NEW = 1  # the stamp of a key that no moment has changed yet
+NEW, KNOWN = 1, 2  # the stamps of a key that no moment has changed yet, and of one whose sum was put back
 
 LEAST_SLOTS = 16
 HUGE = 1 << 20  # words of a log that is not kept for the next advance
@@ -139,7 +139,7 @@ def open_entry(H, W, ty, e, nk, size):
     H[p] = e
     for k in range(size):
         H[p + 1 + k] = H[e + KEY + nk + k]
-    if H[e] < H[ty + T_SINCE]:
+    if H[e] != NEW and H[e] < H[ty + T_SINCE]:  # what is new need not be written down: it was zero
         v = ty + T_LOG
         n = H[v + LEN]
         p = reserve(H, W, v, n + nk + size) + n
@@ -159,11 +159,18 @@ def undo_tally(H, W, ty):
         return
     nk = H[ty + T_KEYS]
     words = H[ty + T_WORDS]
+    width = entry_words(H, ty)
+    for i in range(H[ty + T_MASK] + 1):
+        e = H[ty + T_SLOTS] + i * width
+        if H[e] >= H[ty + T_SINCE]:
+            for k in range(words):
+                H[e + KEY + nk + k] = 0
     at = H[ty + T_LOG + LEN]
     while at > 0:  # backwards: a key that left at zero, and came again, was written down twice
         at -= nk + words
         p = H[ty + T_LOG + PTR] + at
         e = entry_of(H, W, ty, p)
+        H[e] = KNOWN
         for k in range(words):
             H[e + KEY + nk + k] = H[p + nk + k]
     H[ty + T_LOG + LEN] = 0

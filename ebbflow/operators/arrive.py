@@ -1,0 +1,132 @@
+"""Arrival: a block of rows comes to the keys it concerns.
+
+One by one, each row would wait for its key's record to come out of memory.  In a block all hashes are computed first,
+then all records are found, then all rows are added: what one row waits for, the others wait for at the same time.
+
+Rule: a block leaves what its rows would leave, delivered one after the other.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES
+from ebbflow.operators.node import (
+    B_CROWD,
+    B_ITEMS,
+    B_SERIAL,
+    KIND,
+    OP,
+    REDUCE,
+    TB,
+    WAITING,
+    bucket_for,
+    row_lanes,
+)
+from ebbflow.operators.reducers import ASKED
+from ebbflow.operators.sums import touch_input
+from ebbflow.trace.clock import is_complete
+from ebbflow.trace.heap import BLOCK, CROWD, LEN, PTR, ROW, reserve
+from ebbflow.trace.segment import VALUE, push_entry
+from ebbflow.trace.spine import record_of
+from ebbflow.trace.table import KEYS, QUEUED, WIDTH, segment_of
+
+
+@kernel
+def are_complete(H, W, ranks, rstep, n):
+    """Whether the times of all rows of a block are complete."""
+    for i in range(n):
+        if not is_complete(H, W, H[ranks + i * rstep]):
+            return False
+    return True
+
+
+@inline
+def copy_row(H, columns, row, to, lanes):
+    """Some lanes of a row of the block, side by side."""
+    for k in range(lanes):
+        H[to + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
+
+
+@kernel
+def hash_block(H, b, nk, n):
+    """The hashes of the first nk lanes of a block's rows, as `hash_lanes` has them, in HASHES."""
+    hashes = b + HASHES
+    columns = b + COLUMNS_AT
+    for i in range(n):
+        H[hashes + i] = 0
+    for k in range(nk):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(n):
+            h = (H[hashes + i] ^ H[c + i * s]) * -7046029254386353131
+            H[hashes + i] = h ^ ((h >> 29) & 0x7FFFFFFFF)
+    for i in range(n):
+        h = H[hashes + i] * -4658895280553007687
+        H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & 0x7FFFFFFFFFFFFFFF
+
+
+@kernel
+def wait_rows(H, W, v, b, lanes, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows, whose hashes are known, wait in a vector as `wait_row` puts them there."""
+    step = WAITING + lanes
+    at = H[v + LEN]
+    p = reserve(H, W, v, at + n * step) + at
+    for i in range(n):
+        x = p + i * step
+        H[x] = -1
+        H[x + 1] = H[ranks + i * rstep]
+        H[x + 2] = H[diffs + i * dstep] * sign
+        H[x + 3] = H[b + HASHES + i]
+    for k in range(lanes):
+        c = H[b + COLUMNS_AT + 2 * k]
+        s = H[b + COLUMNS_AT + 2 * k + 1]
+        x = p + WAITING + k
+        for i in range(n):
+            H[x + i * step] = H[c + i * s]
+    H[v + LEN] = at + n * step
+
+
+@kernel
+def add_to_keys(H, W, nd, b, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows, whose hashes are known, become entries of their keys, which wait to be visited."""
+    tb = H[nd + TB]
+    nk = H[tb + KEYS]
+    w = H[tb + WIDTH]
+    lanes = nk + w - VALUE
+    columns = b + COLUMNS_AT
+    row = H[W + ROW + PTR]
+    for i in range(n):
+        copy_row(H, columns, i, row, nk)
+        H[b + PLACES + i] = record_of(H, W, tb, row, H[b + HASHES + i])
+    bucket = bucket_for(H, W, nd, rounds)
+    serial = H[bucket + B_SERIAL]
+    v = bucket + B_ITEMS
+    waiting = H[v + LEN]
+    items = reserve(H, W, v, waiting + n)
+    for i in range(n):
+        rc = H[b + PLACES + i]
+        sg = segment_of(H, tb, rc, 0)
+        touch_input(H, W, tb, rc, sg, w)
+        if w > VALUE:
+            copy_row(H, columns, i, row, lanes)
+        push_entry(H, W, sg, w, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign, row + nk)
+        if H[rc + nk + QUEUED] != serial:
+            H[rc + nk + QUEUED] = serial
+            H[items + waiting] = rc
+            waiting += 1
+    H[v + LEN] = waiting
+
+
+@kernel
+def arrive(H, W, nd, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows have come to an arrangement or a reduction, at these rounds and at times that are complete."""
+    b = H[W + BLOCK]
+    hash_block(H, b, H[H[nd + TB] + KEYS], n)
+    if H[nd + KIND] != REDUCE:
+        v = bucket_for(H, W, nd, rounds) + B_ITEMS
+        wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
+    elif H[W + CROWD] and H[nd + OP] != ASKED:
+        v = bucket_for(H, W, nd, rounds) + B_CROWD
+        wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
+    else:
+        add_to_keys(H, W, nd, b, rounds, ranks, rstep, diffs, dstep, sign, n)

@@ -1,0 +1,64 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.operators import node as kinds
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as t
+from tests.operators.test_edges import Plan
+from tests.trace.heaps import entries, records
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(-2, 2), st.integers(-3, 3), st.integers(-5, 5)),
+    max_size=31,
+)
+
+
+def left_by(rows, kind, worth, crowd=False, upper=None, mask=-1):
+    """What rows leave at a node that takes blocks from so many rows on: entries by key, what waits, what is held."""
+    plan = Plan(coordinates=1, general=upper is not None)
+    bench = plan.bench
+    bench[h.SEAL] = worth
+    nd = plan.to(kind, plan.copy(1, 0), sign=-1, mask=mask)
+    if upper is not None:
+        for time in range(4):
+            bench.rank((time,))
+        bench.frontiers(upper=[(upper,)])
+    bench[h.CROWD] = int(crowd)
+    plan.send(rows)
+    H, tb = bench.H, bench.table(nd)
+    keys = {rc: int(H[rc]) for rc in records(H, tb)}
+    stored = {key: entries(H, int(t.segment_of(H, tb, rc, 0)), 3) for rc, key in keys.items()}
+    waiting = []
+    words = bench.vector(nd + kinds.BUCKETS)
+    for b in range(0, len(words), kinds.BUCKET):
+        for v in (b + kinds.B_ITEMS, b + kinds.B_CROWD):
+            items = bench.words(words[v + h.PTR], words[v + h.LEN])
+            waiting.append((words[b], v - b, [keys.get(item, item) for item in items]))
+    return stored, waiting, bench.vector(nd + kinds.HOLD)
+
+
+SINGLY, AS_A_BLOCK = 1 << 20, 1  # from so many rows on
+
+
+@settings(max_examples=60)
+@given(ROWS)
+@pytest.mark.parametrize("kind", [kinds.ARRANGE, kinds.REDUCE], ids=["arrange", "reduce"])
+def test_a_block_leaves_what_its_rows_would_leave_one_by_one(kind, rows):
+    assert left_by(rows, kind, AS_A_BLOCK, upper=4) == left_by(rows, kind, SINGLY, upper=4)
+
+
+@settings(max_examples=60)
+@given(ROWS)
+@pytest.mark.parametrize("kind", [kinds.ARRANGE, kinds.REDUCE], ids=["arrange", "reduce"])
+def test_a_block_of_a_crowd_waits_as_its_rows_would(kind, rows):
+    assert left_by(rows, kind, AS_A_BLOCK) == left_by(rows, kind, SINGLY, crowd=True)
+
+
+@settings(max_examples=60)
+@given(ROWS, st.integers(0, 4))
+@pytest.mark.parametrize("kind", [kinds.ARRANGE, kinds.REDUCE], ids=["arrange", "reduce"])
+def test_rows_of_a_block_whose_time_is_not_complete_are_held_at_the_rounds_that_they_keep(kind, rows, upper):
+    found = left_by(rows, kind, AS_A_BLOCK, upper=upper, mask=0)
+    assert found == left_by(rows, kind, SINGLY, upper=upper, mask=0)
+    assert all(rounds == 0 for rounds, _, _ in found[1])
