@@ -535,6 +535,15 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
                     v = u - w
                     wrong = wrong or (u ^ w) & (u ^ v) < 0 or v == NULL
                     H[to + i] = v
+        elif op == REMAINDER:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                if u == NULL or w == NULL or w == 0:
+                    H[to + i] = NULL
+                else:
+                    v = abs(u) % abs(w)
+                    H[to + i] = -v if u < 0 else v
         elif op == COPY:
             for i in range(n):
                 H[to + i] = H[a + i * sa]
@@ -612,8 +621,8 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 
 
 BLOCK_STEPS = {
-    COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, EQ, NE, LT, LE, GT, GE, LIMIT,
-    FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_SIZE + 1),
+    COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
+    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_SIZE + 1),
 }  # fmt: skip
 
 

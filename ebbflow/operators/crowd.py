@@ -149,8 +149,13 @@ def admit_crowd(H, W, nd, rounds):
     if count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP]:
         visit_crowd(H, W, nd, tb, p, count, step, rounds)
     else:
-        for x in range(p, p + n, step):
+        x = p
+        while x < p + n:
+            m = 1  # rows of one key that stand together
+            while x + m * step < p + n and same(H, x + 3, x + m * step + 3, 1 + nk):
+                m += 1
             rc = record_of(H, W, tb, x + WAITING, H[x + 3])
-            add_rows(H, W, nd, tb, rc, x + 1, 1, step, rounds)
+            add_rows(H, W, nd, tb, rc, x + 1, m, step, rounds)
             queue(H, W, nd, rc, rounds)
+            x += m * step
     release(H, W, p, cap)

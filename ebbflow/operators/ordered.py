@@ -10,7 +10,8 @@ Rule: after any change the answer is what `answer_bag` would say of the same val
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.node import OP, SPEC
+from ebbflow.operators.gather import EVENT
+from ebbflow.operators.node import LANES, OP, SPEC, emit
 from ebbflow.operators.reducers import (
     AGGREGATE,
     BAGGED,
@@ -22,7 +23,7 @@ from ebbflow.operators.reducers import (
     TEXT,
     sort_by_lane,
 )
-from ebbflow.trace.heap import LEN, SEEDS, STATE, WANT, reserve
+from ebbflow.trace.heap import DELTAS, EVALS, EVENTS, HAVE, LEN, PTR, SEEDS, STATE, WANT, copy_words, reserve, same
 from ebbflow.trace.segment import sort_rows
 
 MANY_VALUES = 12  # from so many on they are kept in order; fewer are looked through at each moment
@@ -224,3 +225,45 @@ def answer_running(H, W, nd, s, v):
             H[out + 1 + i] = NULL
         else:
             H[out + 1 + i] = H[v + end_of(H, s, op == MAX) * STEP + 1]
+
+
+@inline
+def send_answer(H, W, nd, rounds, rank, diff, key, nk, row):
+    e = emit(H, W, nd, rounds, rank, diff)
+    for k in range(nk):
+        H[e + k] = H[key + k]
+    for k in range(nk, H[nd + LANES]):
+        H[e + k] = H[row + 1 + k - nk]
+
+
+@kernel
+def send_running(H, W, nd, key, nk, rounds, s, v):
+    """The answers along a line of times straight into the node's buffer, each after what it takes back.
+
+    needs:  the events of the line in EVENTS; what was said before them is the running answer at s.
+    """
+    answer_running(H, W, nd, s, v)
+    had = H[W + WANT + LEN]
+    have = reserve(H, W, W + HAVE, H[H[nd + SPEC]] + 1)
+    copy_words(H, H[W + WANT + PTR], have, had)
+    a = H[W + EVENTS + PTR]
+    an = a + H[W + EVENTS + LEN]
+    while a < an:
+        t = H[a]
+        while a < an and H[a] == t:
+            change_count(H, s, v, H[a + 2], H[a + 1])
+            a += EVENT
+        H[W + EVALS] += 1
+        answer_running(H, W, nd, s, v)
+        want = H[W + WANT + PTR]
+        n = H[W + WANT + LEN]
+        if n == had and same(H, want, have, n):
+            continue
+        if had:
+            send_answer(H, W, nd, rounds, t, -1, key, nk, have)
+            H[W + DELTAS] += 1
+        if n:
+            send_answer(H, W, nd, rounds, t, 1, key, nk, want)
+            H[W + DELTAS] += 1
+        copy_words(H, want, have, n)
+        had = n

@@ -24,7 +24,7 @@ from ebbflow.operators.node import (
     SHORT,
     emit,
 )
-from ebbflow.operators.ordered import answer_running, can_run, change_count, open_running
+from ebbflow.operators.ordered import answer_running, can_run, change_count, open_running, send_running
 from ebbflow.operators.reducers import (
     COUNTED,
     DISTINCT,
@@ -168,6 +168,9 @@ def visit_values(H, W, nd, tb, rc, rounds, so, w1):
     vn = H[W + VALUES + LEN] // vstep
     runs = can_run(H, nd, vn, vstep)
     s = open_running(H, W, nd, v, vn) if runs else 0
+    if runs and H[nd + SHORT] and H[nd + KEPT] == 0:
+        send_running(H, W, nd, rc, H[tb + KEYS], rounds, s, v)
+        return
     if H[nd + SHORT]:
         H[W + EVENTS2 + LEN] = 0
         H[W + HAVE + LEN] = 0
