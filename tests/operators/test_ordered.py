@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ebbflow as ebb
 from ebbflow.columns.schema import LONG, NULL, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.operators import node as kinds
@@ -76,3 +77,34 @@ def test_only_counts_and_ends_of_one_lane_run():
     assert not ordered.can_run(bench.H, node_of(bench, OPS), ordered.MANY_VALUES - 1, 2)
     assert not ordered.can_run(bench.H, node_of(bench, OPS), ordered.MANY_VALUES, 3)
     assert not ordered.can_run(bench.H, node_of(bench, ("min", "sum")), ordered.MANY_VALUES, 2)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40), st.sampled_from([1, 1, -1])), max_size=120),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_along_a_line_each_answer_is_said_at_its_time_and_what_it_takes_back(steps):
+    flow = ebb.Dataflow()
+    xs = flow.input("xs", "key long, x long").group_by("key")
+    flow.output("ends", xs.agg(least=ebb.min("x"), most=ebb.max("x"), rows=ebb.count()))
+    counts, said = {}, {}
+    with flow.run() as live:
+        for i, changes in enumerate(steps):
+            changes = sorted((10 * i + t, x, d) for t, x, d in changes)
+            for t, x, d in changes:
+                live.apply("xs", {"key": [0], "x": [x]}, time=t, diff=d)
+            live.advance_to(10 * i + 10)
+            told = live.changes("ends").rows()
+            for t in range(10 * i, 10 * i + 10):
+                for x, d in [(x, d) for s, x, d in changes if s == t]:
+                    counts[x] = counts.get(x, 0) + d
+                for *row, s, d in told:
+                    if s == t:
+                        said[tuple(row)] = said.get(tuple(row), 0) + d
+                there, rows = [x for x, n in counts.items() if n > 0], sum(counts.values())
+                wanted = {(0, min(there, default=None), max(there, default=None), rows): 1} if rows else {}
+                assert {row: n for row, n in said.items() if n} == wanted

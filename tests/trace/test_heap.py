@@ -170,3 +170,16 @@ def test_a_heap_at_a_chosen_place_lies_there_and_gives_it_back():
     assert again.H[p + 1] == 0
     del again  # nobody said goodbye
     h.Heap(1 << 26, base).close()
+
+
+@pytest.mark.interpreted
+def test_a_vector_that_lies_last_grows_where_it_is():
+    bench = Bench()
+    H, W = bench.H, bench.W
+    v = bench.heap.zeros(h.VECTOR)
+    first = h.reserve(H, W, v, 1000)
+    held = bench[h.LIVE]
+    assert h.reserve(H, W, v, 5000) == first and bench[h.BUMP] == first + int(H[v + h.CAP])
+    assert bench[h.LIVE] - held == bench[h.BUMP] - first - h.class_size(h.size_class(1000))
+    behind = h.alloc(H, W, 1000)
+    assert behind == first + int(H[v + h.CAP]) and h.reserve(H, W, v, 9000) > behind
