@@ -175,14 +175,14 @@ class Grouped(Generic[Made]):
         """The vectorised sister of reduce.
 
         `fn(columns, offsets)` gets all the groups of a step, a dict of arrays with `_count` and the offsets at which
-        groups begin, and returns the same two for `schema`.
+        groups begin, and returns the same two for `schema`; or the columns alone, with a row for each group.
 
         >>> import ebbflow as ebb
         >>> import numpy as np
         >>> flow = ebb.Dataflow()
         >>> sales = flow.input("sales", "shop string, n long")
         >>> def totals(columns, offsets):
-        ...     return {"t": np.add.reduceat(columns["n"] * columns["_count"], offsets[:-1])}, np.arange(len(offsets))
+        ...     return {"t": np.add.reduceat(columns["n"] * columns["_count"], offsets[:-1])}
         >>> flow.output("totals", sales.group_by("shop").reduce_batches(totals, "t long"))
         >>> flow.compute(sales=[("a", 1), ("a", 5), ("b", 3)])["totals"].rows()
         [('a', 6, 1), ('b', 3, 1)]

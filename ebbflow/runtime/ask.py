@@ -256,6 +256,8 @@ class Asker:
             answer = asked.function.fn(columns, offsets)
         except Exception as error:
             raise asked.raised(error, about, times) from error
+        if isinstance(answer, Mapping) and all(np.size(column) == len(full) for column in answer.values()):
+            answer = answer, np.arange(len(full) + 1)  # columns alone: a row for each group
         if not isinstance(answer, Sequence) or len(answer) != 2:
             what = f"returned {answer!r:.60}, and not columns and offsets, for {about}"
             raise asked.failed(what, times, "It returns both: a dict of arrays, and where each group begins.")

@@ -229,3 +229,16 @@ def test_an_answer_that_does_not_fit_is_told_with_its_time_before_the_reason():
     told = r"for the row \(x=3\) at time 0: row 0 has 2 values, and 1 value is wanted"
     with pytest.raises(ebb.EbbflowError, match=told):
         flow.compute(xs=[(3,)])
+
+
+def test_a_reduction_over_batches_may_answer_a_row_for_each_group_or_say_where_they_begin():
+    flow = ebb.Dataflow()
+    groups = flow.input("xs", "k long, x long").group_by("k")
+    totals = lambda columns, offsets: {"t": np.add.reduceat(columns["x"] * columns["_count"], offsets[:-1])}
+    flow.output("alone", groups.reduce_batches(totals, "t long"))
+    flow.output("both", groups.reduce_batches(lambda c, o: (totals(c, o), np.arange(len(o))), "t long"))
+    found = flow.compute(xs=[(1, 2), (1, 3), (2, 5)])
+    assert found["alone"] == found["both"] == [(1, 5, 1), (2, 5, 1)]
+    flow.output("short", groups.reduce_batches(lambda c, o: {"t": [1]}, "t long"))
+    with pytest.raises(FunctionFailed, match="and not columns and offsets, for 2 groups"):
+        flow.compute(xs=[(1, 2), (2, 5)])
