@@ -354,13 +354,13 @@ class Session:
                 )
         self._step(targets)
 
-    def _as_frontier(self, value: Any) -> Antichain:
+    def _as_frontier(self, value: Any, verb: str = "advance_to") -> Antichain:
         if type(value) is int and len(self._coordinates) == 1 and -END <= value <= END:
             return ((value,),)
         several = isinstance(value, (list, set, frozenset)) and not (
             len(self._coordinates) > 1 and len(value) > 0 and all(whole(part) is not None for part in value)
         )
-        return antichain(as_time("advance_to", part, self._coordinates) for part in (value if several else [value]))
+        return antichain(as_time(verb, part, self._coordinates) for part in (value if several else [value]))
 
     def commit(self) -> dict[str, Table]:
         """Close the current time, open the next, and give what changed in every output that keeps its changes.
@@ -461,7 +461,9 @@ class Session:
     def _moved(self, shown: Shown) -> tuple[Antichain, Antichain]:
         """From where an output's times can be told apart, and its frontier, after a step."""
         was, frontier, since = shown.frontier, self._runtime.frontier(shown.name), shown.since
-        if was != frontier and self._history != "all":
+        if (
+            was != frontier and frontier and self._history != "all"
+        ):  # a close is no advance: what could be seen still can
             since = was
             if self._history is not None:
                 back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
@@ -541,8 +543,11 @@ class Session:
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
-    def changes(self, name: str, as_spark: bool = False) -> Any:
+    def changes(self, name: str, as_spark: bool = False, since: Any = None) -> Any:
         """What became complete since the last call: the columns, `_time` and `_diff`.  On Spark, if asked, a DataFrame.
+
+        After a crash, what was read since the last step is given once more.  A reader who must see each change once
+        keeps `live.frontier(name)` beside what it made of them, and says `since=` that frontier when it reads again.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -562,9 +567,11 @@ class Session:
                 f'the output "{plain(name)}" was declared with changes=False: its changes are not kept.',
                 hint="Leave changes=False out of flow.output, use subscribe to see changes go by, or read snapshot.",
             )
+        cursor = None if since is None else self._as_frontier(since, "changes")
         self._pull(shown)
         unread, shown.unread = shown.unread, []
-        table = self._as_table(shown, joined(unread) if unread else self._nothing(shown))
+        found = joined(unread) if unread else self._nothing(shown)
+        table = self._as_table(shown, found if cursor is None else _from(found, cursor))
         return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:
@@ -712,6 +719,14 @@ class Session:
         """
         counters = getattr(self._runtime, "counters", None)
         return dict(counters()) if counters is not None else {}
+
+
+def _from(changes: Changes, cursor: Antichain) -> Changes:
+    """The changes that are not before the cursor."""
+    kept = np.zeros(len(changes.diffs), bool)
+    for time in cursor:
+        kept |= (changes.times >= np.array(time)).all(axis=1)
+    return Changes(np.ascontiguousarray(changes.lanes[:, kept]), changes.times[kept], changes.diffs[kept])
 
 
 def _goes_back(at: Antichain, target: Antichain) -> bool:

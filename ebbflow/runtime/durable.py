@@ -8,6 +8,7 @@ Rule: a step that did not come into the ledger is taken back in memory too; open
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import json
@@ -180,11 +181,11 @@ class DurableRuntime:
         self.ledger, manifest, root = ledger, ledger.manifest, self.store.root
         refuse_other(manifest, said, root)
         try:
-            self.local = build(manifest["base"], manifest["reserve"])
+            self.local = _built_again(build, manifest)
         except AddressTaken as error:
             raise AddressTaken(
-                f"{root} was laid out for memory at {manifest['base']:#x}, and {error.what}",
-                hint="If a session of this process has it open, close that one first; else open it in another process.",
+                f"{root} is open in this process already, it seems: its memory has a fixed place, and {error.what}",
+                hint="Close that session first, or let go of it (del live); else open it in another process.",
             ) from None
         try:
             if layout_of(self.local) != manifest["layout"]:
@@ -407,6 +408,15 @@ def layout_of(local: LocalRuntime) -> str:
 
 def aligned(size: int) -> int:
     return -(-size // ALIGNED) * ALIGNED
+
+
+def _built_again(build: Callable[[int, int], LocalRuntime], manifest: dict[str, Any]) -> LocalRuntime:
+    """The runtime where it lay; a session that nobody holds any more, and Python has not swept away yet, gives way."""
+    try:
+        return build(manifest["base"], manifest["reserve"])
+    except AddressTaken:
+        gc.collect()
+        return build(manifest["base"], manifest["reserve"])
 
 
 def build_anywhere(build: Callable[[int, int], LocalRuntime], reserve: int) -> tuple[LocalRuntime, dict[str, int]]:

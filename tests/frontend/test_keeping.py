@@ -3,7 +3,7 @@
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import ChangesNotKept, HistoryGone
+from ebbflow.errors import ChangesNotKept, HistoryGone, WrongTime
 
 
 def keyed():
@@ -11,6 +11,12 @@ def keyed():
     rows = flow.input("rows", "id long, name string", key="id")
     flow.output("rows", rows)
     flow.output("names", rows.select("name").distinct(), changes=False)
+    return flow
+
+
+def program():
+    flow = ebb.Dataflow()
+    flow.output("copy", flow.input("edges", "src long, dst long"))
     return flow
 
 
@@ -84,3 +90,38 @@ def test_history_goes_on_from_where_it_was(tmp_path):
     with pytest.raises(HistoryGone):
         live.snapshot("rows", at=1)
     crash(live)
+
+
+def test_a_reader_with_a_cursor_sees_each_change_once(tmp_path):
+    live = program().run(checkpoint=tmp_path / "state")
+    live.insert("edges", [(1, 2)], time=3)
+    live.advance_to(5)
+    seen, cursor = live.changes("copy").rows(), live.frontier("copy")
+    del live  # before a step that knows of it
+    live = program().run(checkpoint=tmp_path / "state")
+    seen += live.changes("copy", since=cursor).rows()
+    live.insert("edges", [(2, 3)], time=5)
+    live.advance_to(6)
+    seen += live.changes("copy", since=cursor).rows()
+    assert seen == [(1, 2, 3, 1), (2, 3, 5, 1)]
+    live.close()
+
+
+def test_what_could_be_seen_before_a_close_can_be_seen_after_it():
+    live = program().run()
+    live.insert("edges", [(1, 2)], time=3)
+    live.advance_to(8)
+    live.close()
+    assert live.snapshot("copy", at=2).rows() == []
+    assert live.snapshot("copy", at=5).rows() == [(1, 2, 1)]
+
+
+def test_a_cursor_is_a_frontier_in_any_of_its_forms():
+    flow = ebb.Dataflow(time=("valid", "system"))
+    flow.output("copy", flow.input("xs", "x long"))
+    live = flow.run()
+    live.apply("xs", [(1,), (2,), (3,)], time=[(0, 0), (3, 0), (0, 5)], diff=1)
+    live.advance_to((9, 9))
+    assert live.changes("copy", since=[(3, 0), (0, 5)]).rows() == [(3, (0, 5), 1), (2, (3, 0), 1)]
+    with pytest.raises(WrongTime, match="changes is given the time x"):
+        live.changes("copy", since="x")

@@ -279,9 +279,19 @@ def test_a_directory_with_something_else_is_refused(tmp_path):
     refused(NotACheckpoint, "not a directory", tmp_path / "novel.txt")
 
 
+def test_a_session_that_nobody_holds_any_more_gives_way(tmp_path):
+    live = reach_flow().run(checkpoint=tmp_path / "state")
+    live.cycle = live  # kept alive until Python sweeps
+    live.insert("roots", [(1,)])
+    live.commit()
+    del live
+    again = reach_flow().run(checkpoint=tmp_path / "state")
+    assert again.snapshot("reach").rows() == [(1, 1, 1)]
+
+
 def test_a_session_that_is_open_in_this_process_keeps_its_place(tmp_path):
     live = reach_flow().run(checkpoint=tmp_path / "state")
-    refused(AddressTaken, "was laid out for memory at", tmp_path / "state")
+    refused(AddressTaken, "is open in this process already", tmp_path / "state")
     live.insert("roots", [(1,)])
     assert live.commit()["reach"].rows() == [(1, 1, 0, 1)]
     live._release()
