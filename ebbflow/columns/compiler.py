@@ -38,7 +38,16 @@ from numba.extending import lower_builtin, models, register_model, typeof_impl
 from ebbflow.columns import border as b
 from ebbflow.columns import bundle
 from ebbflow.columns.kept import TWINS, directory, get, is_private, kernels, put, source, symbol
-from ebbflow.columns.memory import Memory, all_memory, give_way, load_shared, store_shared
+from ebbflow.columns.memory import (
+    CHECKED,
+    CLOSED,
+    TOUCHED,
+    Memory,
+    all_memory,
+    give_way,
+    load_shared,
+    store_shared,
+)
 
 # ---- memory, as compiled code sees it ----------------------------------------------------------
 
@@ -104,13 +113,30 @@ def _pointer(builder: Any, at: Any) -> Any:
     return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
 
 
+def _check(context: Any, builder: Any, at: Any) -> None:
+    """Where memory is checked: the process ends, with a sentence, if the word is closed."""
+    if not CHECKED:
+        return
+    bits = builder.load(_pointer(builder, builder.add(builder.lshr(at, WORD(5)), WORD(CLOSED))))
+    closed = builder.trunc(builder.lshr(bits, builder.and_(at, WORD(31))), ir.IntType(1))
+    with builder.if_then(closed, likely=False):
+        text = context.insert_const_string(builder.module, TOUCHED.format("%lld"))
+        number, nothing = ir.IntType(32), ir.VoidType()
+        tell = ir.FunctionType(number, [number, text.type], var_arg=True)
+        builder.call(cgutils.get_or_insert_function(builder.module, tell, "dprintf"), [number(2), text, at])
+        end = ir.FunctionType(nothing, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, end, "abort"), [])
+
+
 @lower_builtin(operator.getitem, MemoryType, types.int64)
 def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[1])
     return builder.load(_pointer(builder, args[1]))
 
 
 @lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
 def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[1])
     builder.store(args[2], _pointer(builder, args[1]))
     return context.get_dummy_value()
 

@@ -22,6 +22,8 @@ from typing import Any
 
 import llvmlite.binding as ll
 
+from ebbflow.columns.memory import CHECKED
+
 PACKAGE = Path(__file__).resolve().parents[1]
 DIGEST = 32
 KEPT_VERSIONS = 3  # of one file: two checkouts side by side do not throw each other's code away
@@ -54,6 +56,7 @@ def _key() -> str:
         sys.version,
         [ll.get_process_triple(), ll.get_host_cpu_name(), ll.get_host_cpu_features().flatten()],
         sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_")),
+        CHECKED,
     ]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 

@@ -208,6 +208,7 @@ class Pages:
         worker = self.worker
         if delta.whole:
             worker.heap.wipe()
+        worker.heap.all_open()
         H, first, at = worker.H, worker.W - 8, 0
         for start, length in zip(delta.starts.tolist(), delta.lengths.tolist(), strict=True):
             H[first + start : first + start + length] = delta.words[at : at + length]
@@ -252,7 +253,7 @@ class Pages:
     def _all(self) -> Array:
         worker, first = self.worker, self.worker.W - 8
         count = -(-len(worker.heap.words) // PAGE) * PAGE
-        return worker.H[first : first + count].reshape(-1, PAGE)
+        return worker.H.words[first : first + count].reshape(-1, PAGE)
 
 
 class Written:
@@ -340,10 +341,10 @@ def hash_pages(H, first, ids, out):
         p = first + i * 512
         a, b, c, d = 1, 2, 3, 4
         for j in range(0, 512, 4):
-            a = mixed(a, H[p + j], 32)
-            b = mixed(b, H[p + j + 1], 31)
-            c = mixed(c, H[p + j + 2], 30)
-            d = mixed(d, H[p + j + 3], 29)
+            a = mixed(a, h.peek(H, p + j), 32)
+            b = mixed(b, h.peek(H, p + j + 1), 31)
+            c = mixed(c, h.peek(H, p + j + 2), 30)
+            d = mixed(d, h.peek(H, p + j + 3), 29)
         out[i, 0] = mixed(mixed(mixed(a, b, 32), c, 32), d, 32)
         out[i, 1] = mixed(mixed(mixed(d * 3, c, 29), b * 5, 29), a * 7, 29)
     return 0

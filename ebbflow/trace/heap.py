@@ -9,16 +9,13 @@ Rule: a block has the size of its class; it is given back to the list of that cl
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import mmap
 import os
-import weakref
 
 import numpy as np
 
 from ebbflow.columns.kernel import inline, kernel, memory
-from ebbflow.errors import AddressTaken
+from ebbflow.columns.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, load_shared, store_shared
 
 # ---- the header of a worker, as offsets from W -----------------------------------------------
 BUMP = 0  # the first word never given out
@@ -79,6 +76,7 @@ OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIM
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
 
 LAST = (1 << 62) + ((1 << 62) - 1)
+BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 
 
@@ -101,6 +99,21 @@ def class_size(i):
     return (4 << (i >> 1)) + ((2 << (i >> 1)) if i & 1 else 0)
 
 
+@inline
+def peek(H, at):
+    """A word of a heap, whether somebody holds it or not."""
+    return load_shared(at) if CHECKED else H[at]
+
+
+@kernel
+def mark_words(p, n, closed):
+    """In checked mode: whether touching one of n words is a mistake."""
+    for word in range(p, p + n):
+        at = CLOSED + (word >> 5)
+        bit = 1 << (word & 31)
+        store_shared(at, load_shared(at) | bit if closed else load_shared(at) & ~bit)
+
+
 @kernel
 def alloc(H, W, n):
     """A block of at least n words, content undefined."""
@@ -108,6 +121,8 @@ def alloc(H, W, n):
     p = H[W + FREE + i]
     H[W + LIVE] += class_size(i)
     if p:
+        if CHECKED:
+            mark_words(p, n, 0)
         H[W + FREE + i] = H[p]
         return p
     p = H[W + BUMP]
@@ -115,6 +130,9 @@ def alloc(H, W, n):
     if end > H[W + LIMIT]:
         raise MemoryError("the worker's reserved memory is used up")
     H[W + BUMP] = end
+    if CHECKED:
+        mark_words(p, n, 0)
+        mark_words(p + n, end + BEYOND - p - n, 1)
     return p
 
 
@@ -127,6 +145,8 @@ def release(H, W, p, n):
         H[W + LOOSE] = 1
     H[p] = H[W + FREE + i]
     H[W + FREE + i] = p
+    if CHECKED:
+        mark_words(p, class_size(i), 1)
 
 
 @kernel
@@ -241,29 +261,6 @@ def join_rounds(a, b, guard, bits):
     return (b & m) | (a & ~m)
 
 
-class Fixed:
-    """Address space at a place that was chosen before, as an `mmap` is one that the system chose."""
-
-    def __init__(self, base: int, size: int):
-        given = _libc.mmap(base, size, mmap.PROT_READ | mmap.PROT_WRITE, _FLAGS | _FIXED_NOREPLACE, -1, 0)
-        if given != base:
-            error = ctypes.get_errno()
-            if given != ctypes.c_void_p(-1).value:  # a kernel that does not know the flag puts it elsewhere
-                _libc.munmap(given, size)
-            elif error != errno.EEXIST:
-                raise OSError(error, os.strerror(error))
-            raise AddressTaken(f"the addresses from {base:#x} to {base + size:#x} are in use in this process.")
-        self.base, self.size = base, size
-        self._given_back = weakref.finalize(self, _libc.munmap, base, size)
-        self.words = np.frombuffer((ctypes.c_int64 * (size // 8)).from_address(base), np.int64)
-
-    def madvise(self, advice: int, start: int, length: int) -> None:
-        _libc.madvise(self.base + start, length, advice)
-
-    def close(self) -> None:
-        self._given_back()
-
-
 class Heap:
     """Reserved address space with a header at its start.
 
@@ -275,7 +272,9 @@ class Heap:
         size = reserve_bytes or default_reserve()
         while True:
             try:
-                self._map: Fixed | mmap.mmap = mmap.mmap(-1, size, flags=_FLAGS) if base is None else Fixed(base, size)
+                self._map: Fixed | mmap.mmap = (
+                    mmap.mmap(-1, size, flags=RESERVED) if base is None else Fixed(base, size)
+                )
                 break
             except OSError:
                 if size <= 1 << 26:
@@ -286,6 +285,7 @@ class Heap:
         self.W = W = start + 8
         self.H[W + BUMP] = W + HEADER
         self.limit = start + size // 8
+        self.all_open()
         self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
         for i in range(23):
@@ -299,10 +299,15 @@ class Heap:
     def wipe(self) -> None:
         """Nothing but zeros, as on the first day."""
         self.clear(0, len(self._words))
+        self.all_open()
 
     def clear(self, start: int, words: int) -> None:
         """Whole pages as on the first day, from a word of the reserved space on."""
         self._map.madvise(mmap.MADV_DONTNEED, start * 8, words * 8)
+
+    def all_open(self) -> None:
+        """In checked mode: which words nobody holds is not known, or no longer; those given back from here on are."""
+        all_open(self.W - 8, self.limit)
 
     def close(self) -> None:
         """Give a chosen place back; from here on nobody may use the heap.  One that the system chose goes by itself."""
@@ -350,17 +355,10 @@ class Heap:
                 last = (8 * (p + 1) + size - base) // mmap.PAGESIZE
                 if last > first:
                     self._map.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
-                p = int(H[p])
+                p = int(H.words[p])  # a free block is closed to others
 
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
-_NORESERVE, _FIXED_NOREPLACE = 0x4000, 0x100000
-_FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def default_reserve() -> int:

@@ -1,0 +1,105 @@
+"""The tables of docs/performance.md, written from stored results: `python -m benchmarks.page`.
+
+The page is prose between tables; the tables stand between marks and are written anew from one file of results, so that
+no figure is typed by hand.
+
+Rule: a figure on the page is a figure of the file that the page names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+from benchmarks.report import RESULTS, Figures, number
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+WORDS = {"goal": "goal", "first": "yes", "no": "**no**", None: ""}
+
+
+def newest(directory: Path = RESULTS) -> Path:
+    """The results that were written last, by the date in their names and then by the file's own."""
+    found = list(directory.glob("20*.json"))
+    if not found:
+        raise click.ClickException("No results are stored. `ebbflow bench --size all` writes some.")
+    return max(found, key=lambda path: (path.name[:10], path.stat().st_mtime))
+
+
+def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def beside_the_original(rows: list[Figures]) -> str:
+    def cells(row: Figures) -> tuple[str, ...]:
+        name = row["workload"] if row["measure"] == "time" else f"{row['workload']}: {row['measure']}"
+        steps = " / ".join(number(row.get(part)) for part in ("p50", "p99", "max"))
+        return (
+            name,
+            row["size"],
+            f"{row['step']:,}" if row["step"] else "",
+            str(row["workers"]),
+            number(row["ours"]),
+            number(row["rust"]),
+            row["unit"],
+            number(row["ratio"]),
+            number(row["first"]),
+            number(row["goal"]),
+            WORDS[row["reached"]] + (" (disturbed)" if row["disturbed"] else ""),
+            steps if row["step"] == 1 and row["measure"] == "time" else "",
+        )
+
+    head = ("workload", "size", "step", "workers", "ours", "Rust", "unit", "ratio", "must be", "goal", "reached")
+    return grid((*head, "p50 / p99 / max us"), [cells(row) for row in rows])
+
+
+def beside_starting_over(rows: list[Figures]) -> str:
+    head = ("workload", "size", "step", "tool", "once, s", "ours is cheaper up to, changes")
+    found = [
+        (row["workload"], row["size"], f"{row['step']:,}" if row["step"] else "", tool)
+        + (number(figures["s"]), number(figures["pays_up_to"]))
+        for row in rows
+        for tool, figures in row.get("starting_over", {}).items()
+    ]
+    return grid(head, found)
+
+
+def written(page: str, results: Path) -> str:
+    """The page with its tables made anew from a file of results."""
+    rows = json.loads(results.read_text())
+    machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
+    page = between(page, "source", f"From `benchmarks/results/{results.name}`, measured on {machines}.")
+    page = between(page, "original", beside_the_original(rows))
+    return between(page, "starting over", beside_starting_over(rows))
+
+
+def between(page: str, mark: str, text: str) -> str:
+    """The page with what stands between `<!-- mark -->` and `<!-- end -->` replaced."""
+    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise click.ClickException(f"The page has no place for its {mark}: <!-- {mark} --> and <!-- end -->.")
+    return pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page, count=1)
+
+
+def named(page: str) -> Path:
+    """The file of results that a page says it is made from."""
+    found = re.search(r"`benchmarks/results/(20[^`]+\.json)`", page)
+    if found is None:
+        raise click.ClickException("The page does not say which results it shows.")
+    return RESULTS / found[1]
+
+
+@click.command()
+@click.argument("results", required=False, type=click.Path(exists=True, path_type=Path))
+def main(results: Path | None) -> None:
+    """Write the tables of docs/performance.md, from RESULTS or those that were stored last."""
+    results = results or newest()
+    PAGE.write_text(written(PAGE.read_text(), results))
+    print(f"docs/performance.md shows benchmarks/results/{results.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Claims about docs/performance.md: its tables are the results that it names, and a changed figure is noticed."""
+
+import json
+
+import click
+import pytest
+
+from benchmarks import page
+
+ROW = {
+    "workload": "reach",
+    "size": "1k/2k",
+    "step": 1,
+    "workers": 1,
+    "measure": "time",
+    "ours": 120.0,
+    "rust": 1000.0,
+    "unit": "us per time",
+    "ratio": 0.12,
+    "first": 0.25,
+    "goal": 0.08,
+    "reached": "first",
+    "disturbed": False,
+    "p50": 100.0,
+    "p99": 300.0,
+    "max": 900.0,
+    "machine": "a machine, 2 cores",
+    "starting_over": {"scipy": {"s": 0.001, "pays_up_to": 8.3}},
+}
+EMPTY = "before\n" + "".join(
+    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "starting over")
+)
+
+
+def results(tmp_path, name="2026-01-02-abc.json", **changed):
+    path = tmp_path / name
+    path.write_text(json.dumps([ROW | changed]))
+    return path
+
+
+def test_the_page_shows_the_results_that_it_names():
+    text = page.PAGE.read_text()
+    assert page.written(text, page.named(text)) == text
+
+
+def test_what_stands_between_marks_is_replaced_and_prose_stays(tmp_path):
+    text = page.written(EMPTY, results(tmp_path))
+    assert "old" not in text and text.count("prose") == 3 and text.startswith("before\n")
+    assert "| reach | 1k/2k | 1 | 1 | 120 | 1,000 | us per time | 0.12 | 0.25 | 0.08 | yes | 100 / 300 / 900 |" in text
+    assert "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
+    assert "`benchmarks/results/2026-01-02-abc.json`, measured on a machine, 2 cores." in text
+
+
+def test_another_figure_makes_another_page(tmp_path):
+    text = page.written(EMPTY, results(tmp_path))
+    assert page.written(text, results(tmp_path)) == text
+    assert page.written(text, results(tmp_path, ours=121.0)) != text
+
+
+def test_a_row_that_is_not_reached_says_so(tmp_path):
+    assert "**no** (disturbed)" in page.written(EMPTY, results(tmp_path, reached="no", disturbed=True))
+
+
+def test_a_page_without_a_place_is_refused(tmp_path):
+    with pytest.raises(click.ClickException, match="no place for its original"):
+        page.written(EMPTY.replace("<!-- original -->", ""), results(tmp_path))
+
+
+def test_the_newest_results_are_those_of_the_latest_date(tmp_path):
+    newest = results(tmp_path, "2026-03-01-b.json")
+    results(tmp_path, "2026-02-28-c.json")
+    assert page.newest(tmp_path) == newest
