@@ -163,6 +163,9 @@ def regrow(H, W, v, n):
         H[W + BUMP] = p + new
         H[W + LIVE] += p + new - end
         H[v + CAP] = new
+        if CHECKED:
+            mark_words(p, new, 0)
+            mark_words(p + new, BEYOND, 1)
         return
     q = alloc(H, W, new)
     for i in range(H[v + LEN]):
