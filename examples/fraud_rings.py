@@ -16,8 +16,7 @@ flow.output("rings", rings.join(sizes.filter(ebb.col("count") > 1), on="componen
 
 
 def session():
-    connector = ",".join(map(str, jars.jars("delta")))  # fetched once, through Maven
-    return ebb.spark(**{"spark.jars": connector, **jars.SESSION})
+    return ebb.spark(**jars.settings("delta"))  # fetched once, through Maven
 
 
 def catch_up(spark) -> None:

@@ -205,7 +205,7 @@ class DeltaTable:
                 raise
             raise MissingPackage(
                 "a Delta table is written by Delta's connector, which this Spark session does not have.",
-                hint="`python -m ebbflow.tools.jars` fetches it and says how to use it; Parquet needs none: "
+                hint='ebb.spark(**ebbflow.tools.jars.settings("delta")) fetches it; a table of Parquet needs none: '
                 "ebb.table(path).",
             ) from None
 

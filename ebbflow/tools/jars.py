@@ -60,6 +60,12 @@ def jars(name: str) -> list[Path]:
     return sorted(place.glob("*.jar"))
 
 
+def settings(*names: str) -> dict[str, object]:
+    """What a session needs for these connectors: `ebb.spark(**jars.settings("delta", "kafka"))`."""
+    found = ",".join(str(jar) for name in names for jar in jars(name))
+    return {"spark.jars": found, **(SESSION if "delta" in names else {})}
+
+
 def _fetch(wanted: tuple[str, ...], alone: bool, place: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import NotATable, TypeMismatch, UnknownColumn, WrongDiff
+from ebbflow.errors import MissingPackage, NotATable, TypeMismatch, UnknownColumn, WrongDiff
 from ebbflow.pipeline.sinks import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import Kept, rows_of
@@ -188,3 +188,13 @@ def test_messages_are_json_and_say_their_step(spark):
         "ebbflow-step": b"7",
         "ebbflow-output": b"out",
     }
+
+
+def test_without_the_connector_a_delta_table_is_refused_with_where_to_get_it(tmp_path):
+    class Spark:
+        def sql(self, text):
+            raise RuntimeError("[DATA_SOURCE_NOT_FOUND] ... ClassNotFoundException: delta.DefaultSource")
+
+    with pytest.raises(MissingPackage, match="does not have") as refusal:
+        ebb.table("lake.reach", format="delta").open(Spark(), tmp_path, COLUMNS, DDL)
+    assert 'jars.settings("delta")' in refusal.value.hint

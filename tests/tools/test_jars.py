@@ -25,6 +25,8 @@ def test_what_was_fetched_is_not_fetched_again(tmp_path, monkeypatch):
     monkeypatch.setattr(jars, "_fetch", fetch)
     assert jars.jars("delta") == jars.jars("delta") == list(tmp_path.rglob("*.jar"))
     assert asked == [jars.DELTA]
+    assert jars.settings("delta") == {"spark.jars": str(jars.jars("delta")[0]), **jars.SESSION}
+    assert list(jars.settings("kafka")) == ["spark.jars"]
 
 
 def test_without_maven_a_sentence(tmp_path, monkeypatch):
