@@ -9,6 +9,7 @@ Nothing that a reader may be reading is overwritten.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -88,11 +89,26 @@ def view(name: str) -> Sink:
     return View(name)
 
 
-def each(fn: Callable[[DataFrame, Progress], object]) -> Sink:
-    """A function of (changes, progress), called for every step; after a crash it may be called again with the same."""
+def each(fn: Callable[..., object]) -> Sink:
+    """A function of (changes, progress), called for every step; after a crash it may be called again with the same.
+
+    One that takes a single argument is given the changes alone.
+    """
     if not callable(fn):
         raise TypeMismatch(f"each takes a function of (changes, progress), not {plain(fn)}.", hint="ebb.each(print)")
-    return Each(fn)
+    return Each((lambda changes, progress: fn(changes)) if _takes_one(fn) else fn)
+
+
+def _takes_one(fn: Callable[..., object]) -> bool:
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # what is built in does not always tell
+        return False
+    try:
+        signature.bind(0, 1)
+    except TypeError:
+        return len(signature.parameters) == 1
+    return False
 
 
 def kafka(topic: str, servers: str, key: Any = None, **options: str) -> Sink:

@@ -198,3 +198,12 @@ def test_without_the_connector_a_delta_table_is_refused_with_where_to_get_it(tmp
     with pytest.raises(MissingPackage, match="does not have") as refusal:
         ebb.table("lake.reach", format="delta").open(Spark(), tmp_path, COLUMNS, DDL)
     assert 'jars.settings("delta")' in refusal.value.hint
+
+
+def test_a_function_of_the_changes_alone_is_given_those(spark, tmp_path):
+    given = []
+    sink = ebb.each(lambda changes: given.append(rows_of(changes)))
+    sink.open(spark, tmp_path, COLUMNS, DDL)
+    hand(sink, spark, tmp_path / "place", 1, STEPS[0][:1])
+    assert given == [[("a", 1, 0, 1)]]
+    assert ebb.each(print) and ebb.each(lambda *both: None) and ebb.each(lambda changes, progress: None)
