@@ -18,7 +18,16 @@ from ebbflow.columns.schema import Schema
 from ebbflow.columns.written import Named
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import NoOrder, NotAnExpression, NoValueYet, PlanError, UnknownColumn, UnknownMethod, users_place
+from ebbflow.errors import (
+    NoOrder,
+    NotAnExpression,
+    NoValueYet,
+    PlanError,
+    UnclearJoin,
+    UnknownColumn,
+    UnknownMethod,
+    users_place,
+)
 from ebbflow.frontend import aliases, joining, looking, looping, shaping
 from ebbflow.frontend.column import Column
 from ebbflow.frontend.delaying import later
@@ -277,7 +286,9 @@ class Collection:
 
     # ---- joins ------------------------------------------------------------------------------
 
-    def join(self, other: Collection, on: object = None, how: str = "inner", suffix: str | None = None) -> Collection:
+    def join(
+        self, other: Collection, on: object = None, how: str = "inner", suffix: str | None = None, **foreign: object
+    ) -> Collection:
         """Pairs of rows that belong together: left columns, then the right's other columns.
 
         on: a name, a list of names, {"left": "right"}, or `a.x == b.y`, several with &.
@@ -290,6 +301,11 @@ class Collection:
         >>> flow.compute(people=[("Ann", 1), ("Bob", None)], towns=[(1, "Aix")])["where"].rows()
         [('Ann', 1, 'Aix', 1), ('Bob', None, None, 1)]
         """
+        if foreign:
+            raise UnclearJoin(
+                f'join has no option "{next(iter(foreign))}".',
+                hint='Say which columns belong together: on={"left": "right"}; suffix="_right" for names that both have.',
+            )
         return self._at(joining.join(self._graph, self._node, self._other(other, "join"), on, how, suffix))
 
     def semijoin(self, other: Collection, on: object = None) -> Collection:

@@ -174,3 +174,11 @@ def test_semi_does_not_count_partners(sides):
     a.semijoin(b, on="x")
     kinds = [getattr(node, "reducer", None) for node in a._graph.nodes]
     assert n.Threshold(None) in kinds
+
+
+@pytest.mark.parametrize("foreign", [{"left_on": "k", "right_on": "kk"}, {"lsuffix": "_l"}, {"validate": "1:1"}])
+def test_options_of_other_tools_joins_are_answered_with_ours(foreign):
+    flow = ebb.Dataflow()
+    a, b = flow.input("a", "k long"), flow.input("b", "kk long")
+    with pytest.raises(UnclearJoin, match=r'on=\{"left": "right"\}'):
+        a.join(b, **foreign)
