@@ -55,14 +55,18 @@ class Shown:
 
     def _sum_up(self) -> None:
         """Move what is older than `since` up to it, and sum."""
-        if len(self.since) == 1 and len(self.since[0]) == 1:
-            (begin,) = self.since[0]
-            past = [part for part in self._log if part.times.max(initial=begin) <= begin]
-            recent = [part for part in self._log if part.times.max(initial=begin) > begin]
+        recent: list[Changes] = []
+        if len(self.since) == 1:
+            (begin,) = self.since
+            recent = [
+                p for p in self._log if len(p.diffs) and any(p.times[:, k].max() > t for k, t in enumerate(begin))
+            ]
+        if len(self.since) == 1 and (len(begin) == 1 or not recent):
+            past = [part for part in self._log if not any(part is other for other in recent)]
             lanes, diffs = (
                 added_up(past) if past else (np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64))
             )
-            self._log = [Changes(lanes, np.full((len(diffs), 1), begin), diffs), *recent]
+            self._log = [Changes(lanes, np.tile(np.array(begin, np.int64), (len(diffs), 1)), diffs), *recent]
         else:
             whole = joined(self._log)
             times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))

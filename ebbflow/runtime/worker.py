@@ -301,9 +301,13 @@ class Worker:
     def set_lowest(self, lower) -> None:
         """What is older folds to the only element of the lower frontier, which has a rank before all that comes now."""
         H, W = self.H, self.W
+        c = len(self.plan.graph.coordinates)
         H[W + h.LOWEST] = self.ranks(np.array(lower, np.int64))[0] + 1 if len(lower) == 1 else 0
-        known = int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates)
+        known = int(H[W + h.TIMES + h.LEN]) // c
         H[W + h.LINED] = known - int(H[W + h.LOWEST] == known)
+        times = self.heap.vector(W + h.TIMES)
+        are_past = len(lower) == 1 and all(times[k::c].max() <= lower[0][k] for k in range(c))
+        H[W + h.PAST] = known if are_past else 0
 
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""

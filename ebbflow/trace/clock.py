@@ -16,6 +16,7 @@ from ebbflow.trace.heap import (
     LINED,
     LOWER,
     LOWEST,
+    PAST,
     PTR,
     ROW,
     TIMES,
@@ -173,6 +174,8 @@ def join_ranks(H, W, a, b):
 @kernel
 def advance_rank(H, W, a):
     """The rank that no reader at or past the lower frontier can tell from a."""
+    if a < H[W + PAST]:
+        return H[W + LOWEST] - 1
     c = H[W + COORDS]
     n = H[W + LOWER + LEN]
     f = H[W + LOWER + PTR]

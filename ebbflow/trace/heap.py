@@ -65,6 +65,7 @@ LOWEST = CROWD + 3  # one more than the rank of the lower frontier's only elemen
 MEETING, MET, STAGE = CROWD + 4, CROWD + 5, CROWD + 6  # where workers of one process meet, how often, how far in one
 LINED = CROWD + 7  # of interned times, the rank from which on each one precedes the next
 POURED = CROWD + 8  # how many rows an input was fed last
+PAST = CROWD + 9  # so many interned times, the first ones, precede the lower frontier's only element; they may be more
 HEADER = CROWD + 12
 
 # ---- a vector: three words -------------------------------------------------------------------

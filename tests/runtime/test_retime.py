@@ -46,6 +46,7 @@ def set_lower(worker, lower):
     H, W = worker.H, worker.W
     worker.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
     h.reserve(H, W, W + h.LOWER, 2 * len(lower) + 4)
+    worker.set_lowest(lower)
 
 
 @pytest.mark.parametrize("number", range(4))
