@@ -304,7 +304,7 @@ class Collection:
         if foreign:
             raise UnclearJoin(
                 f'join has no option "{next(iter(foreign))}".',
-                hint='Say which columns belong together: on={"left": "right"}; suffix="_right" for names that both have.',
+                hint='Say which columns belong together: on={"left": "right"}; suffix="_right" for equal names.',
             )
         return self._at(joining.join(self._graph, self._node, self._other(other, "join"), on, how, suffix))
 
