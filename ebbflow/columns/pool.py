@@ -27,6 +27,7 @@ ID, PLACE, LENGTH = 0, 1, 2
 SLOT = 3
 ENTRY = 2  # words in front of a text where it lies: its id and its length
 RECENT = 64  # short texts that are known without a look at the table, a power of two
+KNOWN_TEXTS = 1 << 12  # texts that are remembered as Python has them
 FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
 # The same in every process, so that two workers give one text one id.
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
@@ -50,6 +51,7 @@ class Pool:
         self._header[[KEY0, KEY1, BITS]] = *key, bits
         self._kept: list[np.ndarray] = [self._header]
         self._recent = np.zeros((RECENT, 3), np.int64)  # short texts: the word, the length, the id
+        self._texts: dict[int, str] = {}  # some that were asked for
         self._chunk = FIRST_CHUNK // 2
         self._chunks: list[tuple[int, np.ndarray]] = []  # after how many words each begins
         self._grow_table()
@@ -112,6 +114,16 @@ class Pool:
         bitmap = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
         ends = pa.py_buffer(offsets if wide else offsets.astype(np.int32))
         return pa.Array.from_buffers(kind, len(ids), [bitmap, ends, pa.py_buffer(text)])
+
+    def texts(self, ids: list[int]) -> list[str | None]:
+        """The text of a few ids, of which most were asked for lately."""
+        found = list(map(self._texts.get, ids))
+        if None in found:  # not asked for lately, or null
+            found = self.decode(np.array(ids, np.int64)).to_pylist()
+            if len(self._texts) > KNOWN_TEXTS:
+                self._texts = {}
+            self._texts.update((id_, text) for id_, text in zip(ids, found) if text is not None)
+        return found
 
     @property
     def length(self) -> int:

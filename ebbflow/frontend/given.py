@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 import struct
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.int64]
 
 FEW = 16  # rows that are taken one by one, without Arrow
+MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
 RANGES = {"long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1, "byte": 2**7 - 1}
 
 
@@ -102,8 +102,9 @@ class Given:
         self._pool, self._text_id = pool, text_id
         self._types = node.schema.types
         self._limits = tuple(RANGES.get(type_.name, -1) for type_ in self._types)  # -1: no whole number fits
-        self._words = array("q")  # row after row: lanes, time, diff
-        self._latest: Time = ()  # the last of their times, where times have one coordinate
+        self._is_chain = len(coordinates) == 1
+        self._words: list[int] = []  # row after row: lanes, time, diff
+        self._latest = self._earliest = -END  # the last and the first of their times, where they have one coordinate
         self._blocks: list[Changes] = []
         self._waiting = Waiting()
 
@@ -112,32 +113,47 @@ class Given:
     def edit(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         if type(rows) is list and len(rows) <= FEW and type(diff) is int and -END <= diff <= END and _is_one_time(time):
             moment = self._one_time(verb, time)
-            if not self.key or diff == 1 or diff == -1:
-                if self._add_few(rows, moment, diff):
-                    self._latest = max(self._latest, moment)
-                    return
+            if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
+                return
         self._add_many(verb, rows, time, diff)
 
     def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
         """Take rows of plain values as they are; False, and nothing happened, if one needs a closer look."""
         words: list[int] = []
-        types, limits = self._types, self._limits
+        limits = self._limits
         for row in rows:
-            if type(row) is not tuple or len(row) != len(types):
+            if type(row) is not tuple or len(row) != len(limits):
                 return False
-            for value, type_, limit in zip(row, types, limits):
-                word = value if type(value) is int and -limit <= value <= limit else self._word(value, type_)
-                if word is None:
-                    return False
-                words.append(word)
-            for i in self.key:
-                if row[i] is None:
-                    return False
-            words.extend(time)
+            for value, limit in zip(row, limits):
+                if type(value) is not int or not -limit <= value <= limit:
+                    found = self._few_words(row)
+                    if found is None:
+                        return False
+                    words += found
+                    break
+            else:
+                words += row
+            words += time
             words.append(diff)
-        if diff:
-            self._words.extend(words)
+        if diff and words:
+            if self._is_chain:
+                (moment,) = time
+                self._earliest = min(self._earliest, moment) if self._words else moment
+                self._latest = max(self._latest, moment)
+            self._words += words
+            if len(self._words) > MOST_WORDS:
+                self._flush()
         return True
+
+    def _few_words(self, row: tuple[Any, ...]) -> list[int] | None:
+        """The lanes of a row of plain values; None if one of them needs a closer look."""
+        found: list[int] = []
+        for value, type_, limit in zip(row, self._types, self._limits):
+            word = value if type(value) is int and -limit <= value <= limit else self._word(value, type_)
+            if word is None:
+                return None
+            found.append(word)
+        return None if any(row[i] is None for i in self.key) else found
 
     def _word(self, value: Any, type_: Type) -> int | None:
         """The lane of a plain value; None if it is not one."""
@@ -182,11 +198,11 @@ class Given:
 
     def due(self, frontier: Antichain) -> Due:
         """What a step to this frontier is given."""
-        if not (self._blocks or self._waiting.blocks) and self._keyed is None:
+        if not (self._blocks or self._waiting.blocks):
             if not self._words:
                 return Due(frontier, [], self._waiting)
-            if len(self._latest) == 1 and (not frontier or self._latest < frontier[0]):  # all of it, and nothing else
-                self._flush()
+            if self._is_chain and self._keyed is None and (not frontier or self._latest < frontier[0][0]):
+                self._flush()  # all of it is due, and nothing else
                 return Due(frontier, self._blocks[:], self._waiting)
         self._flush()
         now, waiting = self._waiting.split(frontier)
@@ -211,10 +227,29 @@ class Given:
             self._keyed.settle(due.outcome)
         self.clear()
 
+    def settle_at(self, frontier: Antichain) -> None:
+        """A step to this frontier succeeded, and took all there was."""
+        self.frontier, self._words, self._latest = frontier, [], -END
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing was given since the last step."""
         return not self._words and not self._blocks
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing for any step."""
+        return not (self._words or self._blocks or self._waiting.blocks)
+
+    def only_moment(self) -> int | None:
+        """The one time of all that there is, if that is a few rows at one time of one coordinate."""
+        if self._blocks or self._waiting.blocks or self._keyed is not None or not self._is_chain:
+            return None
+        return self._latest if self._words and self._latest == self._earliest else None
+
+    def few_rows(self) -> list[int]:
+        """The few rows given since the last step, as words: lanes, time and diff of one after the other."""
+        return self._words
 
     # ---- kept between processes ----------------------------------------------------------------
 
@@ -242,16 +277,16 @@ class Given:
     def clear(self) -> None:
         """Forget the rows given since the last step."""
         if self._words:
-            self._words, self._latest = array("q"), ()
+            self._words, self._latest = [], -END
         if self._blocks:
             self._blocks = []
 
     def _flush(self) -> None:
         if self._words:
             width = len(self.schema)
-            rows = np.frombuffer(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
+            rows = np.array(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
             self._blocks.append(Changes(rows[:width], rows[width:-1].T, rows[-1]))
-            self._words, self._latest = array("q"), ()
+            self._words, self._latest = [], -END
 
     # ---- times and diffs of rows ---------------------------------------------------------------
 

@@ -261,7 +261,7 @@ class Table:
         return self._first(len(self))
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if not self._sorted and len(self) <= FEW:
+        if len(self._weights) <= FEW:
             return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
@@ -273,18 +273,26 @@ class Table:
 
     def _few(self) -> list[tuple[Any, ...]]:
         """A few rows: Python sorts them before numpy has begun."""
+        if not len(self._weights):
+            return []
         lanes = self._lanes.tolist()
-        columns = _values(self._lanes, self.record, self._pool)
-        keys: list[list[Any]] = [
-            [(text is not None, text) for text in column] if field.type.is_text else lane
-            for field, column, lane in zip(self.record.fields, columns, lanes)
-        ]
+        columns, is_plain = _few_values(lanes, self._lanes, self.record, self._pool)
         if self._times is not None:
             times = self._times[:, 0].tolist() if len(self.coordinates) == 1 else list(map(tuple, self._times.tolist()))
-            keys.insert(0, times)
             columns.append(times)
         columns.append(self._weights.tolist())
         rows = list(zip(*columns))
+        if self._sorted or len(rows) < 2:
+            return rows
+        if is_plain and (self._times is None or times.count(times[0]) == len(times)):
+            rows.sort()  # by their values: the times are one, and no record is there twice
+            return rows
+        keys: list[list[Any]] = [
+            [(text is not None, text) for text in column] if type_.is_text else lane
+            for type_, column, lane in zip(self.record.types, columns, lanes)
+        ]
+        if self._times is not None:
+            keys.insert(0, times)
         places = list(zip(*keys)) if keys else [()] * len(rows)
         return [rows[i] for i in sorted(range(len(rows)), key=places.__getitem__)]
 
@@ -397,6 +405,28 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
 
             columns.append(decode_column(lanes[i], field.type, pool).to_pylist())
     return columns
+
+
+def _few_values(
+    lanes: list[list[int]], given: Lanes, schema: Schema, pool: Pool | None
+) -> tuple[list[list[Any]], bool]:
+    """The columns of a few rows as Python values; and whether all are whole numbers or text, and none is null."""
+    columns: list[list[Any]] = []
+    is_plain = True
+    for i, (lane, type_) in enumerate(zip(lanes, schema.types)):
+        if type_.is_integer:
+            if NULL in lane:
+                lane, is_plain = [None if value == NULL else value for value in lane], False
+        elif type_.name == "string":
+            assert pool is not None, "text needs the pool that holds it"
+            lane = pool.texts(lane)
+            is_plain = is_plain and None not in lane
+        else:
+            from ebbflow.columns.lanes import decode_column
+
+            lane, is_plain = decode_column(given[i], type_, pool).to_pylist(), False
+        columns.append(lane)
+    return columns, is_plain
 
 
 def _comparable(rows: Sequence[Any]) -> list[Any]:

@@ -121,6 +121,17 @@ class Host:
         reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
         self.collect([reason], results)
 
+    def takes_few(self, name: str) -> bool:
+        """Whether a few rows of an input at one time are one walk of one worker."""
+        return len(self.workers) == 1 and not self.plan.general and name in self.plan.inputs
+
+    def advance_few(self, name: str, words: list[int]) -> dict[str, list[Rows]]:
+        """The same as `advance`, for a few rows at one time: `lanes, time, diff` one after the other."""
+        (worker,) = self.workers
+        results: dict[str, list[Rows]] = {}
+        self.collect([worker.few_step(name, np.array(words, np.int64))], results)
+        return results
+
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""
         many = len(times) > self.slice_times

@@ -48,6 +48,7 @@ class LocalRuntime:
         self.parts = [
             Part(stage, workers, self.pool, **placed(options, i * workers)) for i, stage in enumerate(stages.cut(graph))
         ]
+        self.inputs = [node.name for node in graph.nodes if isinstance(node, n.Input)]
         self.done: dict[str, list[Rows]] = {}
         self.frontiers: dict[str, Antichain] = {}
         self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
@@ -105,6 +106,24 @@ class LocalRuntime:
         part.frontier, part.buffered = upper, left
         for name, blocks in results.items():
             self.done.setdefault(name, []).extend(blocks)
+
+    def advance_few(self, name: str, words: list[int], upper: Antichain) -> bool:
+        """Advance all inputs alike, past a few rows of one at one time: `lanes, time, diff` one after the other.
+
+        False, and nothing happened, where that takes more than one walk of one worker.
+        """
+        part = self.parts[0]
+        if len(self.parts) > 1 or part.buffered or not part.host.takes_few(name) or events.is_heard():
+            return False
+        try:
+            results = part.host.advance_few(name, words)
+        except BaseException:
+            part.host.undo()
+            raise
+        part.frontier, self.frontiers = upper, dict.fromkeys(self.inputs, upper)
+        for output, blocks in results.items():
+            self.done.setdefault(output, []).extend(blocks)
+        return True
 
     def advance_in_stages(self, frontiers: dict[str, Antichain]) -> None:
         begun: list[Part] = []
@@ -176,7 +195,7 @@ class LocalRuntime:
     def take(self, output: str) -> Rows:
         blocks = self.done.pop(output, None)
         if blocks:
-            return together(blocks)
+            return blocks[0] if len(blocks) == 1 else together(blocks)
         return (
             np.empty((self.lanes[output], 0), np.int64),
             np.empty((0, self.coordinates), np.int64),

@@ -497,13 +497,9 @@ def tidy(H, W, step, fuel):
             tidy_table(H, W, H[nd + TB], fuel)
 
 
-@kernel
-def quick_step(W, nd, program, step, rows, words):
-    """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
-
-    needs:  one coordinate, one worker.
-    """
-    H = all_memory()
+@inline
+def begin_step(H, W, program, step):
+    """A slice of one time begins, in which rows are in order."""
     tidy(H, W, step - 1, H[W + EFFORT])
     H[W + STEP] = step
     H[W + UNDO + LEN] = 0
@@ -512,8 +508,35 @@ def quick_step(W, nd, program, step, rows, words):
     H[W + ROUNDS] = 0
     H[W + PHASE] = 0
     H[W + FUEL] = FULL
-    n = rows.shape[1]
     H[W + IN_ORDER] = 1
+
+
+@kernel
+def few_step(W, nd, program, step, words):
+    """A slice of one time, at one input, from a few rows to the end of the walk.  Returns the reason it came back.
+
+    needs:  one coordinate, one worker; words: `lanes, time, diff` one after the other.
+    """
+    H = all_memory()
+    begin_step(H, W, program, step)
+    lanes = H[nd + LANES]
+    for at in range(0, len(words), lanes + 2):
+        e = emit(H, W, nd, 0, 1, words[at + lanes + 1])
+        for k in range(lanes):
+            H[e + k] = words[at + k]
+    flush(H, W, nd)
+    return walk(H, W)
+
+
+@kernel
+def quick_step(W, nd, program, step, rows, words):
+    """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
+
+    needs:  one coordinate, one worker.
+    """
+    H = all_memory()
+    begin_step(H, W, program, step)
+    n = rows.shape[1]
     # the rank of every row is 1, and so is the word that says that they are in order
     at = np.int64(words.ctypes.data) // 8 - 1
     if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, n):

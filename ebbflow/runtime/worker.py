@@ -414,6 +414,16 @@ class Worker:
         reason = w.quick_step(self.W, self.at[cell.number], self.program, self.step, lanes, diffs)
         return self.go_on(reason)
 
+    def few_step(self, name: str, words: np.ndarray) -> int:
+        """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
+        if self.step - self.trimmed >= TRIM_EVERY:
+            self.trim()
+        self.step += 2
+        cell = self.plan.inputs[name]
+        at = len(cell.schema)
+        self.slice_times = words[at : at + 1]
+        return self.go_on(w.few_step(self.W, self.at[cell.number], self.program, self.step, words))
+
     def take(self, output: str) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
         there are none.  While more slices follow, rows that need not be consolidated are left to be taken at the end.
