@@ -20,7 +20,7 @@ from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.schema import NULL
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
-SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS = 0, 1, 2, 3, 4, 5, 6
+SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT = 0, 1, 2, 3, 4, 5, 6, 7
 HEADER = 8
 # A table of slots: its mask, then for each slot an id (0: empty), where its words lie, and its length in bytes.
 ID, PLACE, LENGTH = 0, 1, 2
@@ -46,21 +46,18 @@ class Pool:
 
     def __init__(self, key: tuple[int, int] = KEY, bits: int = 64):
         """`bits`: how much of the hash is used; fewer make collisions likely, which is for tests."""
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()  # of whoever adds text
         self._header = np.zeros(HEADER, np.int64)
+        self.address = address_of(self._header)  # what kernels take as `pool`
         self._header[[KEY0, KEY1, BITS]] = *key, bits
         self._kept: list[np.ndarray] = [self._header]
         self._recent = np.zeros((RECENT, 3), np.int64)  # short texts: the word, the length, the id
+        self._header[RECENT_AT] = address_of(self._recent)
         self._texts: dict[int, str] = {}  # some that were asked for
         self._chunk = FIRST_CHUNK // 2
         self._chunks: list[tuple[int, np.ndarray]] = []  # after how many words each begins
         self._grow_table()
         self._grow_arena(0)
-
-    @property
-    def address(self) -> int:
-        """The word index of the header in memory: what kernels take as `pool`."""
-        return address_of(self._header)
 
     def __len__(self) -> int:
         return int(self._header[COUNT])
@@ -81,13 +78,14 @@ class Pool:
         wide = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
         if not wide and not pa.types.is_string(texts.type) and not pa.types.is_binary(texts.type):
             return self.encode(texts.cast(pa.large_binary()))
-        ids = np.full(n, NULL, np.int64)
         if n == texts.null_count:
-            return ids
-        _, ends, data = texts.buffers()
-        offsets = np.frombuffer(ends, np.int64 if wide else np.int32, n + 1, start * (8 if wide else 4))
-        text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-        self._intern(text, offsets.astype(np.int64), _validity(texts), ids)
+            return np.full(n, NULL, np.int64)
+        bits, ends, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
+        ids, row = np.empty(n, np.int64), 0
+        with self.lock:
+            place = self.address, bits, ends, int(wide), data, start, n, address_of(ids)
+            while (row := int(intern(memory(), *place, row))) < n:
+                self.make_room(texts[row].as_buffer().size)
         return ids
 
     def _encode_dictionary(self, texts: pa.DictionaryArray) -> np.ndarray:
@@ -133,7 +131,7 @@ class Pool:
 
     def entries(self, since: int = 0) -> np.ndarray:
         """The entries that were added after so many words: id, length in bytes, and the text's words."""
-        with self._lock:
+        with self.lock:
             found, end = [], self.length
             for start, chunk in reversed(self._chunks):
                 found.append(chunk[max(0, since - start) : end - start])
@@ -145,28 +143,22 @@ class Pool:
     def add_entries(self, words: np.ndarray) -> bool:
         """Take in what another pool of the same key gave as `entries`; whether no id of theirs is another text here."""
         words, at = np.ascontiguousarray(words, np.int64), 0
-        with self._lock:
+        with self.lock:
             while at < len(words):
                 at = int(take_entries(memory(), self.address, words, at))
                 if at < 0:
                     return False
                 if at < len(words):
-                    self._make_room(int(words[at + 1]))
+                    self.make_room(int(words[at + 1]))
         return True
 
-    def _make_room(self, length: int) -> None:
+    def make_room(self, length: int) -> None:
         """Room for one more text of so many bytes, where there may be none."""
         if (self._header[COUNT] + 1) * 2 > memory()[self._header[SLOTS]]:
             self._grow_table()
         needed = ENTRY + (length + 7) // 8
         if self._header[FILL] + needed > self._header[END]:
             self._grow_arena(needed)
-
-    def _intern(self, text: np.ndarray, offsets: np.ndarray, valid: np.ndarray, ids: np.ndarray) -> None:
-        row = 0
-        with self._lock:
-            while (row := int(intern(memory(), self.address, text, offsets, valid, ids, row, self._recent))) < len(ids):
-                self._make_room(int(offsets[row + 1] - offsets[row]))
 
     def _grow_table(self) -> None:
         old = int(self._header[SLOTS])
@@ -185,12 +177,6 @@ class Pool:
         self._chunks.append((self.length if self._chunks else 0, chunk))
         self._header[FILL] = address_of(chunk)
         self._header[END] = address_of(chunk) + len(chunk)
-
-
-def _validity(texts: pa.Array) -> np.ndarray:
-    if not texts.null_count:
-        return np.ones(len(texts), np.uint8)
-    return np.asarray(texts.is_valid()).view(np.uint8)
 
 
 # ---- kernels
@@ -265,82 +251,119 @@ def refill(H, old, new):
 
 
 @inline
-def word_at(bytes_, at):
-    """needs: eight bytes from `at` on.  leaves: them as a word, the first one highest."""
-    w = np.int64(bytes_[at])
-    w = (w << 8) | np.int64(bytes_[at + 1])
-    w = (w << 8) | np.int64(bytes_[at + 2])
-    w = (w << 8) | np.int64(bytes_[at + 3])
-    w = (w << 8) | np.int64(bytes_[at + 4])
-    w = (w << 8) | np.int64(bytes_[at + 5])
-    w = (w << 8) | np.int64(bytes_[at + 6])
-    return (w << 8) | np.int64(bytes_[at + 7])
+def byte_word(H, at, n):
+    """Some bytes as a word, the first one highest.
+
+    needs:  at: the address of a byte; 0 < n <= 8.
+    leaves: the n bytes from there on, and zeros behind them; no word was looked at that holds none of them.
+    """
+    p = (at >> 3) - 1
+    shift = (at & 7) << 3
+    w = H[p]
+    if shift:
+        w = (w >> shift) & ((1 << (64 - shift)) - 1)
+        if (at & 7) + n > 8:
+            w |= H[p + 1] << (64 - shift)
+    w = ((w & 0x00FF00FF00FF00FF) << 8) | ((w >> 8) & 0x00FF00FF00FF00FF)
+    w = ((w & 0x0000FFFF0000FFFF) << 16) | ((w >> 16) & 0x0000FFFF0000FFFF)
+    w = (w << 32) | ((w >> 32) & 0xFFFFFFFF)
+    return w if n == 8 else w & (-1 << (64 - 8 * n))
+
+
+@inline
+def is_there(H, bits, i):
+    """Whether bit i is set; bits: the address of its first byte, or 0: they all are."""
+    at = bits + (i >> 3)
+    return bits == 0 or (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1 == 1
 
 
 @kernel
-def intern(H, pool, bytes_, offsets, valid, ids, row, out):
-    """Give each text from `row` on its id, adding those that are new.
+def intern_text(H, pool, at, length):
+    """The id of a text, which is added if it is new.
 
-    needs:  text i is bytes_[offsets[i]:offsets[i+1]], absent where valid[i] is 0; the pool's lock is held; out: short
-            texts of this pool that were met lately, `word, length, id` each, zeros at first.
-    leaves: ids[row:end] written (absent ones untouched); end is the number of rows, or the row for which the
-            table (more than half full) or the arena (too little left) must grow first.
+    needs:  at: the address of its first byte; the pool's lock is held.
+    leaves: 0 if the table (more than half full) or the arena (too little left) must grow first.
     """
     table = H[pool + SLOTS]
-    for r in range(row, len(ids)):
-        if valid[r] == 0:
-            continue
-        at = offsets[r]
-        length = offsets[r + 1] - at
-        n = (length + 7) >> 3
-        p = H[pool + FILL] + ENTRY
-        if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
-            return r
-        at8 = at
-        for i in range(length >> 3):
-            H[p + i] = word_at(bytes_, at8)
-            at8 += 8
-        if length & 7:
-            w = np.int64(0)
-            for j in range(length & 7):
-                w = (w << 8) | np.int64(bytes_[at8 + j])
-            H[p + n - 1] = w << (8 * (8 - (length & 7)))
-        recent = np.int64(0)
-        if n == 1:  # a short text is likely to have been met a moment ago
-            recent = (((H[p] ^ length) * -7046029254386353131) >> 58) & (RECENT - 1)
-            if out[recent, 0] == H[p] and out[recent, 1] == length:
-                ids[r] = out[recent, 2]
-                continue
-        id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
-        if H[pool + BITS] < 64:
-            id_ = id_ & ((1 << H[pool + BITS]) - 1)
-        while True:
-            while id_ == 0 or id_ == NULL:
-                id_ = next_id(id_)
-            s = slot_of(H, table, id_)
-            if H[s + ID] == 0:
-                H[s + PLACE] = p
-                H[s + LENGTH] = length
-                H[s + ID] = id_
-                H[p - 2] = id_
-                H[p - 1] = length
-                H[pool + FILL] = p + n
-                H[pool + COUNT] += 1
-                break
-            if H[s + LENGTH] == length:
-                q = H[s + PLACE]
-                i = 0
-                while i < n and H[p + i] == H[q + i]:
-                    i += 1
-                if i == n:
-                    break
+    n = (length + 7) >> 3
+    p = H[pool + FILL] + ENTRY
+    if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
+        return 0
+    for i in range(length >> 3):
+        H[p + i] = byte_word(H, at + 8 * i, 8)
+    if length & 7:
+        H[p + n - 1] = byte_word(H, at + (length & -8), length & 7)
+    id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
+    if H[pool + BITS] < 64:
+        id_ = id_ & ((1 << H[pool + BITS]) - 1)
+    while True:
+        while id_ == 0 or id_ == NULL:
             id_ = next_id(id_)
-        ids[r] = id_
-        if n == 1:
-            out[recent, 0] = H[H[s + PLACE]]
-            out[recent, 1] = length
-            out[recent, 2] = id_
-    return len(ids)
+        s = slot_of(H, table, id_)
+        if H[s + ID] == 0:
+            H[s + PLACE] = p
+            H[s + LENGTH] = length
+            H[s + ID] = id_
+            H[p - 2] = id_
+            H[p - 1] = length
+            H[pool + FILL] = p + n
+            H[pool + COUNT] += 1
+            break
+        if H[s + LENGTH] == length:
+            q = H[s + PLACE]
+            i = 0
+            while i < n and H[p + i] == H[q + i]:
+                i += 1
+            if i == n:
+                break
+        id_ = next_id(id_)
+    return id_
+
+
+@inline
+def text_begins(H, ends, wide, i):
+    """Where text i begins; ends: the address of the first offset, of 64 bits if they are wide, else of 32."""
+    if wide:
+        return H[(ends >> 3) - 1 + i]
+    at = ends + 4 * i
+    return ((H[(at >> 3) - 1] >> ((at & 4) << 3)) << 32) >> 32
+
+
+@kernel
+def intern(H, pool, bits, ends, wide, data, start, n, to, row):
+    """Give the texts of an Arrow column, from `row` on, their ids.
+
+    needs:  bits, ends, data: the addresses of Arrow's buffers, of which n texts from `start` on are meant; ends whole
+            words or halves; to: room for n ids; the pool's lock is held.
+    leaves: the ids, NULL where there is no text; n, or the row for which the pool must grow first.
+    """
+    lately = H[pool + RECENT_AT]
+    end = text_begins(H, ends, wide, start + row)
+    for r in range(row, n):
+        begin = end
+        end = text_begins(H, ends, wide, start + r + 1)
+        if bits and not is_there(H, bits, start + r):
+            H[to + r] = NULL
+            continue
+        length = end - begin
+        if length < 1 or length > 8:
+            id_ = intern_text(H, pool, data + begin, length)
+            if id_ == 0:
+                return r
+            H[to + r] = id_
+            continue
+        # a short text is likely to have been met a moment ago
+        w = byte_word(H, data + begin, length)
+        met = lately + 3 * ((((w ^ length) * -7046029254386353131) >> 58) & (RECENT - 1))
+        if H[met] != w or H[met + 1] != length:
+            id_ = intern_text(H, pool, data + begin, length)
+            if id_ == 0:
+                return r
+            H[met] = w
+            H[met + 1] = length
+            H[met + 2] = id_
+        H[to + r] = H[met + 2]
+    return n
 
 
 @kernel

@@ -71,6 +71,11 @@ class Schema:
     def types(self) -> tuple[Type, ...]:
         return tuple(field.type for field in self.fields)
 
+    @cached_property
+    def not_whole(self) -> tuple[int, ...]:
+        """The columns whose words are not their values."""
+        return tuple(i for i, type_ in enumerate(self.types) if not type_.is_integer)
+
     def __len__(self) -> int:
         return len(self.fields)
 

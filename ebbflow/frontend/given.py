@@ -20,7 +20,7 @@ from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import DuplicateName, LateTime, NoKey, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
-from ebbflow.frontend.shown import END, Antichain, Changes
+from ebbflow.frontend.shown import END, Antichain, Changes, joined
 from ebbflow.frontend.table import plain
 from ebbflow.frontend.upsert import Edits, Keyed, Outcome
 from ebbflow.frontend.waiting import Waiting, due_now
@@ -28,6 +28,7 @@ from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
 if TYPE_CHECKING:
+    from ebbflow.columns.arrow import Reader
     from ebbflow.columns.pool import Pool
 
 Array = NDArray[np.int64]
@@ -104,9 +105,11 @@ class Given:
         self._limits = tuple(RANGES.get(type_.name, -1) for type_ in self._types)  # -1: no whole number fits
         self._is_chain = len(coordinates) == 1
         self._words: list[int] = []  # row after row: lanes, time, diff
-        self._latest = self._earliest = -END  # the last and the first of their times, where they have one coordinate
+        self._earliest, self._latest = END, -END  # of all the rows since the last step, where times have one coordinate
         self._blocks: list[Changes] = []
         self._waiting = Waiting()
+        self._reader: Reader | None = None  # of the tables that came last,
+        self._read: tuple[str | None, str | None] = (None, None)  # with columns of these names for time and diff
 
     # ---- rows in -----------------------------------------------------------------------------
 
@@ -115,7 +118,8 @@ class Given:
             moment = self._one_time(verb, time)
             if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
                 return
-        self._add_many(verb, rows, time, diff)
+        if self.key or not _is_arrow(rows) or not self._add_arrow(verb, rows, time, diff):
+            self._add_many(verb, rows, time, diff)
 
     def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
         """Take rows of plain values as they are; False, and nothing happened, if one needs a closer look."""
@@ -136,14 +140,18 @@ class Given:
             words += time
             words.append(diff)
         if diff and words:
-            if self._is_chain:
-                (moment,) = time
-                self._earliest = min(self._earliest, moment) if self._words else moment
-                self._latest = max(self._latest, moment)
+            self._note(time[0], time[0])
             self._words += words
             if len(self._words) > MOST_WORDS:
                 self._flush()
         return True
+
+    def _note(self, earliest: int, latest: int) -> None:
+        """Rows come whose first coordinates are within these."""
+        if earliest < self._earliest:
+            self._earliest = earliest
+        if latest > self._latest:
+            self._latest = latest
 
     def _few_words(self, row: tuple[Any, ...]) -> list[int] | None:
         """The lanes of a row of plain values; None if one of them needs a closer look."""
@@ -171,6 +179,35 @@ class Given:
             return int(value)
         return None
 
+    def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
+        """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
+        named = (time if type(time) is str else None, diff if type(diff) is str else None)
+        if named[0] is not None and not self._is_chain or named[0] is None and not _is_one_time(time):
+            return False
+        if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
+            return False
+        moment = self._one_time(verb, time) if named[0] is None else None
+        if self._reader is None or self._read != named or not rows.schema.equals(self._reader.schema):
+            from ebbflow.columns.arrow import Reader
+
+            self._read, numbers = named, [name for name in named if name is not None]
+            self._reader = Reader.of(rows.schema, self.schema.fields, numbers)
+        found = self._reader.read(rows, self._pool) if self._reader is not None else None
+        if found is None:
+            return False
+        width, count = len(self.schema), found.shape[1]
+        if moment is not None:
+            times = _repeated(moment, count)
+        else:
+            times = found[width : width + 1].T
+            if count and int(times.min()) < self.frontier[0][0]:
+                return False
+        if named[1] is not None:
+            self._keep(found[:width], times, found[-1], moment)
+        else:
+            self.take(Changes(found[:width], times, np.full(count, diff, np.int64)), moment)
+        return True
+
     def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         columns, count = self._columns(verb, rows)
         times = self._times(verb, time, columns, count)
@@ -181,16 +218,22 @@ class Given:
         lanes = self._encode(verb, schema, columns, _names_in(time) | _names_in(diff), count)
         if self.key:
             lanes = self._edits_by_key(verb, schema, lanes, diffs)
+        self._keep(lanes, times, diffs)
+
+    def _keep(self, lanes: Array, times: Array, diffs: Array, moment: Time | None = None) -> None:
+        """Have these rows for the next step, but for those that change nothing; all at one moment, if that is known."""
         if not diffs.all():
             kept = diffs != 0
             lanes, times, diffs = lanes[:, kept], times[kept], diffs[kept]
-        if len(diffs):
-            self._flush()
-            self._blocks.append(Changes(lanes, times, diffs))
+        self.take(Changes(lanes, times, diffs), moment)
 
-    def take(self, rows: Changes) -> None:
+    def take(self, rows: Changes, moment: Time | None = None) -> None:
         """Take in rows that were checked and encoded elsewhere."""
         if len(rows.diffs):
+            if moment is not None:
+                self._note(moment[0], moment[0])
+            else:
+                self._note(int(rows.times[:, 0].min()), int(rows.times[:, 0].max()))
             self._flush()
             self._blocks.append(rows)
 
@@ -198,13 +241,12 @@ class Given:
 
     def due(self, frontier: Antichain) -> Due:
         """What a step to this frontier is given."""
-        if not (self._blocks or self._waiting.blocks):
-            if not self._words:
+        self._flush()
+        if not self._waiting.blocks:
+            if not self._blocks:
                 return Due(frontier, [], self._waiting)
             if self._is_chain and self._keyed is None and (not frontier or self._latest < frontier[0][0]):
-                self._flush()  # all of it is due, and nothing else
-                return Due(frontier, self._blocks[:], self._waiting)
-        self._flush()
+                return Due(frontier, self._blocks[:], self._waiting)  # all of it, and nothing else
         now, waiting = self._waiting.split(frontier)
         early = []
         for block in self._blocks:
@@ -229,7 +271,8 @@ class Given:
 
     def settle_at(self, frontier: Antichain) -> None:
         """A step to this frontier succeeded, and took all there was."""
-        self.frontier, self._words, self._latest = frontier, [], -END
+        self.frontier = frontier
+        self.clear()
 
     @property
     def is_empty(self) -> bool:
@@ -242,14 +285,17 @@ class Given:
         return not (self._words or self._blocks or self._waiting.blocks)
 
     def only_moment(self) -> int | None:
-        """The one time of all that there is, if that is a few rows at one time of one coordinate."""
-        if self._blocks or self._waiting.blocks or self._keyed is not None or not self._is_chain:
+        """The one time of all that there is, where times have one coordinate; None if there are more."""
+        if self._waiting.blocks or self._keyed is not None or not self._is_chain:
             return None
-        return self._latest if self._words and self._latest == self._earliest else None
+        return self._latest if self._latest == self._earliest else None
 
-    def few_rows(self) -> list[int]:
-        """The few rows given since the last step, as words: lanes, time and diff of one after the other."""
-        return self._words
+    def rows_now(self) -> list[int] | Changes:
+        """All rows given since the last step; a few as words: lanes, time and diff of one after the other."""
+        if not self._blocks:
+            return self._words
+        self._flush()
+        return joined(self._blocks)
 
     # ---- kept between processes ----------------------------------------------------------------
 
@@ -276,8 +322,9 @@ class Given:
 
     def clear(self) -> None:
         """Forget the rows given since the last step."""
+        self._earliest, self._latest = END, -END
         if self._words:
-            self._words, self._latest = [], -END
+            self._words = []
         if self._blocks:
             self._blocks = []
 
@@ -286,7 +333,7 @@ class Given:
             width = len(self.schema)
             rows = np.array(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
             self._blocks.append(Changes(rows[:width], rows[width:-1].T, rows[-1]))
-            self._words, self._latest = [], -END
+            self._words = []
 
     # ---- times and diffs of rows ---------------------------------------------------------------
 
@@ -321,7 +368,7 @@ class Given:
         """One time per row, none of them late."""
         width = len(self.coordinates)
         if time is None or whole(time) is not None or (type(time) is tuple and all(whole(t) is not None for t in time)):
-            return np.tile(np.array(self._one_time(verb, time), np.int64), (count, 1))
+            return _repeated(self._one_time(verb, time), count)
         found = [time]
         if isinstance(time, str):
             found = [self._column(verb, "time", time, columns, count)]
@@ -533,6 +580,16 @@ class Given:
 
 def _is_one_time(time: object) -> bool:
     return type(time) is int or time is None or (type(time) is tuple and all(type(part) is int for part in time))
+
+
+def _repeated(time: Time, count: int) -> Array:
+    """One time for so many rows; in memory it stands once."""
+    return np.ndarray((count, len(time)), np.int64, np.array(time, np.int64), 0, (0, 8))
+
+
+def _is_arrow(rows: object) -> bool:
+    kind = type(rows)
+    return kind.__module__ == "pyarrow.lib" and kind.__name__ in ("Table", "RecordBatch")
 
 
 def _names_in(part: Any) -> set[str]:

@@ -154,7 +154,7 @@ class Session:
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
         self._keeping: Keeping | None = None
-        self._advance_few = getattr(self._runtime, "advance_few", None) if width == 1 else None
+        self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         if getattr(self._runtime, "is_durable", False):
             try:
                 self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
@@ -358,8 +358,8 @@ class Session:
         self._step(targets)
 
     def _take_moment(self, time: int) -> bool:
-        """The shortest step: a few rows of one input at one time, all inputs together.  Whether it was that."""
-        if self._advance_few is None:
+        """The shortest step: rows of one input at one time, and all inputs go on alike.  Whether it was that."""
+        if self._advance_moment is None:
             return False
         only: Given | None = None
         at: Antichain | None = None
@@ -375,7 +375,7 @@ class Session:
         if only is None or moment is None or not moment < time <= END:
             return False
         frontier = ((time,),)
-        if not self._advance_few(only.name, only.few_rows(), frontier):
+        if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
             return False
         for given in self._inputs.values():
             given.settle_at(frontier)

@@ -275,8 +275,8 @@ class Table:
         """A few rows: Python sorts them before numpy has begun."""
         if not len(self._weights):
             return []
-        lanes = self._lanes.tolist()
-        columns, is_plain = _few_values(lanes, self._lanes, self.record, self._pool)
+        columns = self._lanes.tolist()
+        are_plain = _few_values(columns, self._lanes, self.record, self._pool)
         if self._times is not None:
             times = self._times[:, 0].tolist() if len(self.coordinates) == 1 else list(map(tuple, self._times.tolist()))
             columns.append(times)
@@ -284,12 +284,12 @@ class Table:
         rows = list(zip(*columns))
         if self._sorted or len(rows) < 2:
             return rows
-        if is_plain and (self._times is None or times.count(times[0]) == len(times)):
+        if are_plain and (self._times is None or times.count(times[0]) == len(times)):
             rows.sort()  # by their values: the times are one, and no record is there twice
             return rows
         keys: list[list[Any]] = [
             [(text is not None, text) for text in column] if type_.is_text else lane
-            for type_, column, lane in zip(self.record.types, columns, lanes)
+            for type_, column, lane in zip(self.record.types, columns, self._lanes.tolist())
         ]
         if self._times is not None:
             keys.insert(0, times)
@@ -407,26 +407,23 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
     return columns
 
 
-def _few_values(
-    lanes: list[list[int]], given: Lanes, schema: Schema, pool: Pool | None
-) -> tuple[list[list[Any]], bool]:
-    """The columns of a few rows as Python values; and whether all are whole numbers or text, and none is null."""
-    columns: list[list[Any]] = []
-    is_plain = True
-    for i, (lane, type_) in enumerate(zip(lanes, schema.types)):
-        if type_.is_integer:
-            if NULL in lane:
-                lane, is_plain = [None if value == NULL else value for value in lane], False
-        elif type_.name == "string":
+def _few_values(columns: list[list[Any]], lanes: Lanes, schema: Schema, pool: Pool | None) -> bool:
+    """Columns of a few rows, so far as words, become Python values in place.  Whether their order is that of the rows."""
+    are_plain = True
+    for i, column in enumerate(columns):
+        if NULL in column:
+            are_plain = False
+            if i not in schema.not_whole:
+                columns[i] = [None if word == NULL else word for word in column]
+    for i in schema.not_whole:
+        if schema.types[i].name == "string":
             assert pool is not None, "text needs the pool that holds it"
-            lane = pool.texts(lane)
-            is_plain = is_plain and None not in lane
+            columns[i] = pool.texts(columns[i])
         else:
             from ebbflow.columns.lanes import decode_column
 
-            lane, is_plain = decode_column(given[i], type_, pool).to_pylist(), False
-        columns.append(lane)
-    return columns, is_plain
+            columns[i], are_plain = decode_column(lanes[i], schema.types[i], pool).to_pylist(), False
+    return are_plain
 
 
 def _comparable(rows: Sequence[Any]) -> list[Any]:

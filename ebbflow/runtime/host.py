@@ -121,15 +121,20 @@ class Host:
         reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
         self.collect([reason], results)
 
-    def takes_few(self, name: str) -> bool:
-        """Whether a few rows of an input at one time are one walk of one worker."""
+    def takes_moments(self, name: str) -> bool:
+        """Whether rows of an input at one time are one walk of one worker."""
         return len(self.workers) == 1 and not self.plan.general and name in self.plan.inputs
 
-    def advance_few(self, name: str, words: list[int]) -> dict[str, list[Rows]]:
-        """The same as `advance`, for a few rows at one time: `lanes, time, diff` one after the other."""
+    def advance_moment(self, name: str, moment: int, rows: list[int] | Rows) -> dict[str, list[Rows]]:
+        """The same as `advance`, for rows at one time; a few may be words: `lanes, time, diff` one after the other."""
         (worker,) = self.workers
         results: dict[str, list[Rows]] = {}
-        self.collect([worker.few_step(name, np.array(words, np.int64))], results)
+        worker.slice_times = np.array([moment], np.int64)
+        if isinstance(rows, list):
+            reason = worker.few_step(name, np.array(rows, np.int64))
+        else:
+            reason = worker.quick_step(name, np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[2]))
+        self.collect([reason], results)
         return results
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:

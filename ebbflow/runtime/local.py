@@ -107,16 +107,16 @@ class LocalRuntime:
         for name, blocks in results.items():
             self.done.setdefault(name, []).extend(blocks)
 
-    def advance_few(self, name: str, words: list[int], upper: Antichain) -> bool:
-        """Advance all inputs alike, past a few rows of one at one time: `lanes, time, diff` one after the other.
+    def advance_moment(self, name: str, moment: int, rows: list[int] | Rows, upper: Antichain) -> bool:
+        """Advance all inputs alike, past rows of one at one time; a few rows may be words, `lanes, time, diff` each.
 
         False, and nothing happened, where that takes more than one walk of one worker.
         """
         part = self.parts[0]
-        if len(self.parts) > 1 or part.buffered or not part.host.takes_few(name) or events.is_heard():
+        if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
             return False
         try:
-            results = part.host.advance_few(name, words)
+            results = part.host.advance_moment(name, moment, rows)
         except BaseException:
             part.host.undo()
             raise

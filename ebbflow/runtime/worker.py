@@ -420,8 +420,6 @@ class Worker:
             self.trim()
         self.step += 2
         cell = self.plan.inputs[name]
-        at = len(cell.schema)
-        self.slice_times = words[at : at + 1]
         return self.go_on(w.few_step(self.W, self.at[cell.number], self.program, self.step, words))
 
     def take(self, output: str) -> np.ndarray | None:

@@ -1,0 +1,264 @@
+"""Tables of Arrow, read where they lie.
+
+Arrow hands out a batch as one struct with the addresses of all its columns, and one kernel makes lanes of them: a batch
+costs a few calls, whatever the number of its columns.  What has ways of its own is left to `lanes.encode`, and so is
+whatever is to be refused, for it knows how to say so.
+
+Rule: what is read here is what `encode` would give, and of a batch that holds something else nothing is read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ebbflow.columns.evaluate import MAGNITUDE, NAN
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.meaning import BOUNDS
+from ebbflow.columns.pool import Pool, intern, is_there, text_begins
+from ebbflow.columns.schema import LONG, NULL, Field, Type
+
+# A struct of Arrow's C interface, in words; `RELEASE` is a function, the lists are addresses of addresses.
+LENGTH, NULL_COUNT, OFFSET, BUFFERS_AT, CHILDREN_AT, RELEASE, STRUCT = 0, 1, 2, 5, 6, 8, 10
+# Behind it, how far the reading is.
+LANE, ROW, NEEDED = 10, 11, 12
+PROGRESS = 3
+# How a lane is read: which column, in which form, the least and the largest number it may hold, whether nulls may be.
+CHILD, FORM, LEAST, MOST, NULLS = 0, 1, 2, 3, 4
+RECIPE = 5
+WORD, HALF, SHORT, BYTE, UNSIGNED_HALF, UNSIGNED_SHORT, UNSIGNED_BYTE, REAL, BIT, DECIMAL, TEXT, WIDE_TEXT = range(12)
+READ, NO_ROOM, REFUSED = 0, 1, 2
+
+ANY = (NULL + 1, -(NULL + 1))
+
+
+@inline
+def element(H, form, data, i):
+    """needs: a form of numbers; data: the address of whole elements.  leaves: element i as a lane."""
+    if form == WORD:
+        return H[(data >> 3) - 1 + i]
+    if form == HALF or form == UNSIGNED_HALF:
+        at = data + 4 * i
+        w = H[(at >> 3) - 1] >> ((at & 4) << 3)
+        return (w << 32) >> 32 if form == HALF else w & 0xFFFFFFFF
+    if form == SHORT or form == UNSIGNED_SHORT:
+        at = data + 2 * i
+        w = H[(at >> 3) - 1] >> ((at & 6) << 3)
+        return (w << 48) >> 48 if form == SHORT else w & 0xFFFF
+    if form == BYTE or form == UNSIGNED_BYTE:
+        at = data + i
+        w = H[(at >> 3) - 1] >> ((at & 7) << 3)
+        return (w << 56) >> 56 if form == BYTE else w & 0xFF
+    if form == REAL:
+        w = H[(data >> 3) - 1 + i]
+        if w & MAGNITUDE > 0x7FF0000000000000:
+            return w * 0 + NAN
+        return w if w >= 0 else w * 0 if w == NULL else w ^ MAGNITUDE
+    at = data + (i >> 3)
+    return (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1
+
+
+@kernel
+def read_numbers(H, form, least, most, data, start, n, to):
+    """Elements of a form, none of them null, as a lane.  Returns whether all are within their bounds."""
+    outside = 0
+    if form == WORD:
+        p = (data >> 3) - 1 + start
+        for i in range(n):
+            w = H[p + i]
+            outside |= (w < least) | (w > most)
+            H[to + i] = w
+        return outside == 0
+    for i in range(n):
+        w = element(H, form, data, start + i)
+        outside |= (w < least) | (w > most)
+        H[to + i] = w
+    return outside == 0
+
+
+@kernel
+def read_some(H, form, least, most, bits, data, start, n, to):
+    """The same where some are null."""
+    for i in range(n):
+        w = NULL
+        if is_there(H, bits, start + i):
+            w = element(H, form, data, start + i)
+            if w < least or w > most:
+                return False
+        H[to + i] = w
+    return True
+
+
+@kernel
+def read_decimals(H, most, bits, data, start, n, to):
+    """The same for numbers of two words each."""
+    for i in range(n):
+        w = NULL
+        if is_there(H, bits, start + i):
+            p = (data >> 3) - 1 + 2 * (start + i)
+            w = H[p]
+            if H[p + 1] != w >> 63 or w < -most or w > most:
+                return False
+        H[to + i] = w
+    return True
+
+
+@kernel
+def read_batch(H, pool, words, ids, rows, first):
+    """Make lanes of the columns of a batch.
+
+    needs:  words: the batch's struct, and how far the reading is; ids: the recipe of every lane; rows: the lanes, with
+            room for the batch from row `first` on; the pool's lock is held.
+    leaves: READ; or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes; or REFUSED.
+    """
+    n = words[LENGTH]
+    lanes_at = np.int64(rows.ctypes.data) // 8 - 1
+    while words[LANE] < rows.shape[0]:
+        lane = words[LANE]
+        r = lane * RECIPE
+        form = ids[r + FORM]
+        c = (H[(words[CHILDREN_AT] >> 3) - 1 + ids[r + CHILD]] >> 3) - 1
+        start = words[OFFSET] + H[c + OFFSET]
+        buffers = (H[c + BUFFERS_AT] >> 3) - 1
+        bits = H[buffers] if H[c + NULL_COUNT] else 0
+        data = H[buffers + 1]
+        to = lanes_at + lane * rows.shape[1] + first
+        if bits and ids[r + NULLS] == 0:
+            return REFUSED
+        if form == TEXT or form == WIDE_TEXT:
+            wide = form == WIDE_TEXT
+            if n:
+                row = intern(H, pool, bits, data, wide, H[buffers + 2], start, n, to, words[ROW])
+                if row < n:
+                    words[ROW] = row
+                    words[NEEDED] = text_begins(H, data, wide, start + row + 1) - text_begins(H, data, wide, start + row)
+                    return NO_ROOM
+        elif n and data & 7 != 0:
+            return REFUSED
+        elif form == DECIMAL:
+            if not read_decimals(H, ids[r + MOST], bits, data, start, n, to):
+                return REFUSED
+        elif bits:
+            if not read_some(H, form, ids[r + LEAST], ids[r + MOST], bits, data, start, n, to):
+                return REFUSED
+        elif not read_numbers(H, form, ids[r + LEAST], ids[r + MOST], data, start, n, to):
+            return REFUSED
+        words[LANE] = lane + 1
+        words[ROW] = 0
+    return READ
+
+
+# ---- from Python ---------------------------------------------------------------------------------------
+
+_WHOLE = {
+    pa.int64(): WORD,
+    pa.int32(): HALF,
+    pa.int16(): SHORT,
+    pa.int8(): BYTE,
+    pa.uint32(): UNSIGNED_HALF,
+    pa.uint16(): UNSIGNED_SHORT,
+    pa.uint8(): UNSIGNED_BYTE,
+}
+_TEXTS = {
+    "string": {pa.string(): TEXT, pa.large_string(): WIDE_TEXT},
+    "binary": {pa.binary(): TEXT, pa.large_binary(): WIDE_TEXT},
+}
+
+
+def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
+    """The form in which a column of Arrow holds values of our type, and their bounds; None: `encode` knows how."""
+    if type_.is_integer and kind in _WHOLE:
+        bound = BOUNDS[type_.name]
+        return _WHOLE[kind], max(-bound, NULL + 1), bound - 1
+    if type_.is_text and kind in _TEXTS[type_.name]:
+        return _TEXTS[type_.name][kind], *ANY
+    if type_.name == "double" and pa.types.is_float64(kind):
+        return REAL, *ANY
+    if type_.name == "date" and pa.types.is_date32(kind):
+        return HALF, *ANY
+    if type_.name == "timestamp" and pa.types.is_timestamp(kind) and kind.unit == "us":
+        return WORD, *ANY
+    if type_.name == "boolean" and pa.types.is_boolean(kind):
+        return BIT, *ANY
+    if type_.name == "decimal" and pa.types.is_decimal128(kind) and kind.scale == type_.scale:
+        most = 10**type_.precision - 1
+        return DECIMAL, -most, most
+    return None
+
+
+class Reader:
+    """Reads tables of one Arrow schema.
+
+    >>> table = pa.table({"id": [1, 2], "name": ["ebb", None]})
+    >>> fields = [Field("name", Type("string")), Field("id", LONG)]
+    >>> reader, pool = Reader.of(table.schema, fields), Pool()
+    >>> lanes = reader.read(table, pool)
+    >>> pool.decode(lanes[0]).to_pylist(), lanes[1].tolist()
+    (['ebb', None], [1, 2])
+    """
+
+    def __init__(self, schema: pa.Schema, recipes: Sequence[tuple[int, int, int, int, int]]):
+        self.schema = schema
+        self._recipes = np.array(recipes, np.int64).reshape(-1)
+        self._lanes = len(recipes)
+        self._struct = np.zeros(STRUCT + PROGRESS, np.int64)
+        self._address = 8 * (address_of(self._struct) + 1)
+
+    @staticmethod
+    def of(schema: pa.Schema, fields: Sequence[Field], numbers: Sequence[str] = ()) -> Reader | None:
+        """A reader of columns by their names, and then of columns of whole numbers that are never null.
+
+        None where the schema has others than these, or they are not read here.
+        """
+        names = schema.names
+        if sorted(names) != sorted([field.name for field in fields] + [*numbers]):
+            return None
+        recipes = []
+        for field, nulls in [*((field, 1) for field in fields), *((Field(name, LONG), 0) for name in numbers)]:
+            found = recipe_of(schema.field(field.name).type, field.type)
+            if found is None:
+                return None
+            recipes.append((names.index(field.name), *found, nulls))
+        return Reader(schema, recipes)
+
+    def read(self, table: pa.Table | pa.RecordBatch, pool: Pool) -> np.ndarray | None:
+        """The lanes of a table of the schema; None where there is something that is not read here."""
+        lanes = np.empty((self._lanes, table.num_rows), np.int64)
+        at = 0
+        with pool.lock:
+            for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
+                batch._export_to_c(self._address)
+                try:
+                    if not self._read(pool, lanes, at):
+                        return None
+                finally:
+                    release = int(self._struct[RELEASE])
+                    if release:
+                        _function(release)(self._address)
+                at += batch.num_rows
+        return lanes
+
+    def _read(self, pool: Pool, lanes: np.ndarray, at: int) -> bool:
+        struct = self._struct
+        struct[LANE] = struct[ROW] = 0
+        while True:
+            outcome = read_batch(memory(), pool.address, struct, self._recipes, lanes, at)
+            if outcome != NO_ROOM:
+                return bool(outcome == READ)
+            pool.make_room(int(struct[NEEDED]))
+
+
+_Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_FUNCTIONS: dict[int, Callable[[int], Any]] = {}
+
+
+def _function(address: int) -> Callable[[int], Any]:
+    """What lets the memory of a batch go; there are few, and making one to call takes longer than calling it."""
+    found = _FUNCTIONS.get(address)
+    if found is None:
+        found = _FUNCTIONS[address] = _Release(address)
+    return found
