@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +99,87 @@ def test_times_read_as_people_write_them():
     assert told((3, 0)) == "(3, 0)"
     assert told(((0, 5), (3, 0))) == "(0, 5) and (3, 0)"
     assert told(()) == "closed"
+
+
+# ---- tables of Arrow, as they lie
+
+
+def outcome(given_, rows, time, diff):
+    """What becomes of a call: the rows that are there after it, or the refusal."""
+    try:
+        given_.edit("apply", rows, time, diff)
+    except EbbflowError as error:
+        return type(error), error.what, error.hint
+    blocks = given_.due(((10**6,),)).now
+    return [(block.lanes.tolist(), block.times.tolist(), block.diffs.tolist()) for block in blocks]
+
+
+NUMBER = st.integers(-2, 9) | st.none()
+TIMES = [None, 3, -1, 0, 10**7, "t", "d", "x", "gone", [1, 2], (3,), True, 2**70, "s"]
+DIFFS = [1, -1, 0, 3, "d", "t", "x", "gone", "s", 2**64, 0.5, True]
+
+
+@given(st.data())
+def test_a_table_of_arrow_is_taken_and_refused_as_its_columns_are(data):
+    count = data.draw(st.integers(0, 4))
+    values = lambda kind: data.draw(st.lists(kind, min_size=count, max_size=count))
+    columns = {
+        "x": pa.array(values(NUMBER), data.draw(st.sampled_from([pa.int64(), pa.int8()]))),
+        "s": pa.array(values(st.none() | st.sampled_from(["", "ebb", "flow" * 9]))),
+    }
+    for name in data.draw(st.sets(st.sampled_from(["t", "d", "more"]))):
+        columns[name] = pa.array(values(NUMBER if data.draw(st.booleans()) else st.integers(0, 9)), pa.int64())
+    schema = Schema((Field("s", STRING), Field("x", data.draw(st.sampled_from([LONG, BYTE, INT])))))
+    time, diff = data.draw(st.sampled_from(TIMES)), data.draw(st.sampled_from(DIFFS))
+    key = data.draw(st.sampled_from([(), ("x",)]))
+    found = []
+    for rows in (pa.table(columns), pa.record_batch(columns), columns):
+        given_ = make(schema, key)
+        given_.settle(given_.due(((1,),)))
+        found.append(outcome(given_, rows, time, diff))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_table_of_arrow_is_read_as_it_lies(monkeypatch):
+    long_way = []
+    monkeypatch.setattr(Given, "_add_many", lambda self, *call: long_way.append(call))
+    table = pa.table({"x": [1, 2], "s": ["a", None], "t": [5, 6], "d": [1, -1]})
+    given_ = make(Schema((Field("s", STRING), Field("x", LONG))))
+    given_.edit("apply", table, "t", "d")
+    given_.edit("apply", table.select(["x", "s"]), 7, 2)
+    given_.edit("apply", table.select(["s", "x"]).to_batches()[0], None, -1)
+    assert not long_way
+    times = [block.times.tolist() for block in given_.due(((10,),)).now]
+    assert times == [[[5], [6]], [[7], [7]], [[0], [0]]]
+
+
+def test_rows_are_the_sessions_own_whatever_becomes_of_the_table():
+    numbers = np.arange(3)
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("apply", pa.table({"x": numbers}), 0, 1)
+    numbers[:] = 9
+    assert taken(given_)[0] == [[0, 1, 2]]
+
+
+# ---- what is known of the times of rows
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(-1, 1)), max_size=6))
+def test_rows_at_one_time_are_known_to_be(edits):
+    given_ = make(Schema((Field("x", LONG),)))
+    there = set()
+    for time, rows, diff in edits:
+        given_.edit("apply", [(i,) for i in range(rows)], time, diff)
+        there |= {time} if rows and diff else set()
+    assert given_.only_moment() == (min(there) if len(there) == 1 else None)
+    assert given_.is_idle == (not there)
+    given_.clear()
+    assert given_.only_moment() is None and given_.is_idle
+
+
+def test_rows_that_came_one_by_one_become_arrays_when_they_are_many():
+    given_ = make(Schema((Field("x", LONG),)))
+    for i in range(20_000):
+        given_.edit("insert", [(i,)], 4, 1)
+    assert len(given_.rows_now().diffs) == 20_000
+    assert given_.rows_now().lanes[0].tolist() == list(range(20_000))

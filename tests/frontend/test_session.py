@@ -9,8 +9,9 @@ import pytest
 
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
+from ebbflow.errors import EbbflowError, FunctionFailed
 from ebbflow.frontend import shown as shown_module
-from ebbflow.frontend.session import compute
+from ebbflow.frontend.session import Session, compute
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
 from ebbflow.times.frontier import before
@@ -584,3 +585,88 @@ def test_options_reach_the_runtime():
 
     run(echo(), workers=3, slice=7, runtime=Noting)
     assert (seen["workers"], seen["slice"]) == (3, 7)
+
+
+# ---- rows at one time
+
+
+def shouting(flow, at=13):
+    """edges -> loud, by a function that refuses a number; roots and edges -> copy."""
+
+    def twice(row):
+        assert row.src != at, "not this one"
+        return ((row.src or 0) * 2, row.dst)
+
+    edges, roots = flow.input("edges"), flow.input("roots")
+    function = n.Function(twice, id(twice), "twice")
+    loud = flow.graph.add(n.Linear(edges, n.Apply(function, "rows", flows.PAIR)))
+    flow.output("loud", flow.graph.add(n.Concat((loud, roots))))
+    return flow
+
+
+def histories(seed):
+    """Calls that a session is given, in the order given."""
+    rng, now = random.Random(seed), 0
+    for _ in range(30):
+        rows = [(rng.choice([1, 2, 3, 13, None]), rng.randrange(3)) for _ in range(rng.choice([0, 1, 1, 2, 20]))]
+        time = now + rng.choice([0, 0, 0, 1, 3])
+        form = rng.choice(["rows", "rows", "arrow"])
+        table = rows if form == "rows" else pa.table({k: [row[i] for row in rows] for i, k in enumerate(("src", "dst"))})
+        yield "apply", (rng.choice(["edges", "edges", "edges", "roots"]), table, time, rng.choice([1, 1, -1, 0]))
+        if rng.random() < 0.6:
+            now += rng.choice([0, 1, 1, 2])
+            yield "advance_to", (now,)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_step_at_one_time_is_like_any_other(runtime, seed):
+    def lived(short):
+        heard, told = [], []
+        live = run(shouting(flows.Flow()))
+        if not short:
+            live._advance_moment = None
+        if seed % 3 == 0:
+            live.subscribe("loud", lambda changes, frontier: heard.append((changes.rows(), frontier)))
+        for call, arguments in histories(seed):
+            try:
+                getattr(live, call)(*arguments)
+            except EbbflowError as error:
+                told.append((type(error), error.what))
+                if isinstance(error, FunctionFailed) or seed % 2:
+                    live.discard()
+            told.append((live.frontier("loud"), live.frontier("edges")))
+            if seed % 4:
+                told.append(live.changes("loud").rows())
+            told.append(live.snapshot("loud").rows())
+        return heard, told, live.changes("loud").rows()
+
+    assert lived(True) == lived(False)
+
+
+def test_a_step_at_one_time_that_is_refused_leaves_everything_as_it_was(runtime):
+    with run(shouting(flows.Flow())) as live:
+        live.insert("edges", [(1, 1)], time=0)
+        live.advance_to(1)
+        live.insert("edges", [(2, 2), (13, 0)], time=1)
+        for _ in range(2):
+            with pytest.raises(FunctionFailed, match="not this one"):
+                live.advance_to(2)
+            assert live.frontier("loud") == live.frontier("edges") == [(1,)]
+        live.discard()
+        live.insert("edges", [(3, 3)], time=1)
+        live.advance_to(2)
+        assert live.changes("loud") == [(2, 1, 0, 1), (6, 3, 1, 1)]
+
+
+def test_rows_at_one_time_take_the_short_way(monkeypatch):
+    with run(both(), runtime=LocalRuntime) as live, run(echo(), runtime=LocalRuntime) as single:
+        monkeypatch.setattr(Session, "_step", lambda self, *call: pytest.fail("the long way"))
+        single.insert("edges", [(1, 2)], time=0)
+        single.advance_to(4)
+        single.apply("edges", pa.table({"src": range(50), "dst": range(50)}), time=9)
+        single.advance_to(10)
+        assert single.frontier("copy") == [(10,)] and len(single.changes("copy")) == 51
+        monkeypatch.undo()
+        live.insert("edges", [(1, 2)], time=0)  # two outputs that wait for different inputs: stages
+        live.advance_to(4)
+        assert live.changes("left") == [(1, 2, 0, 1)]
