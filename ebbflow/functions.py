@@ -54,6 +54,7 @@ __all__ = [
     "isnull",
     "least",
     "length",
+    "like",
     "lit",
     "ln",
     "log",
@@ -506,6 +507,15 @@ def endswith(column: Given, text: Given) -> Column:
     Column<ends_with(name, 'a')>
     """
     return _of("ends_with", column, _text(text))
+
+
+def like(column: Given, pattern: Given) -> Column:
+    """Whether it is like a pattern: % is any text, _ any character; after a backslash they mean themselves.
+
+    >>> like("name", "%b_")
+    Column<like(name, '%b_')>
+    """
+    return _of("like", column, _text(pattern))
 
 
 def trim(column: Given) -> Column:

@@ -10,7 +10,7 @@ Rule: what is read here is what `encode` would give, and of a batch that holds s
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 from ebbflow.columns.evaluate import MAGNITUDE, NAN
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.meaning import BOUNDS
+from ebbflow.columns.pattern import Look, look
 from ebbflow.columns.pool import Pool, intern, is_there, text_begins
 from ebbflow.columns.schema import LONG, NULL, Field, Type
 
@@ -28,9 +29,12 @@ LENGTH, NULL_COUNT, OFFSET, BUFFERS_AT, CHILDREN_AT, RELEASE, STRUCT = 0, 1, 2, 
 LANE, ROW, NEEDED = 10, 11, 12
 PROGRESS = 3
 # How a lane is read: which column, in which form, the least and the largest number it may hold, whether nulls may be.
+# Of text that is only looked at, what is asked stands for the least number.
 CHILD, FORM, LEAST, MOST, NULLS = 0, 1, 2, 3, 4
 RECIPE = 5
-WORD, HALF, SHORT, BYTE, UNSIGNED_HALF, UNSIGNED_SHORT, UNSIGNED_BYTE, REAL, BIT, DECIMAL, TEXT, WIDE_TEXT = range(12)
+WORD, HALF, SHORT, BYTE, UNSIGNED_HALF, UNSIGNED_SHORT, UNSIGNED_BYTE, REAL, BIT, DECIMAL, TEXT, WIDE_TEXT, LOOKED, WIDE_LOOKED = range(
+    14
+)
 READ, NO_ROOM, REFUSED = 0, 1, 2
 
 ANY = (NULL + 1, -(NULL + 1))
@@ -129,7 +133,10 @@ def read_batch(H, pool, words, ids, rows, first):
         to = lanes_at + lane * rows.shape[1] + first
         if bits and ids[r + NULLS] == 0:
             return REFUSED
-        if form == TEXT or form == WIDE_TEXT:
+        if form == LOOKED or form == WIDE_LOOKED:
+            if n:
+                look(H, ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
+        elif form == TEXT or form == WIDE_TEXT:
             wide = form == WIDE_TEXT
             if n:
                 row = intern(H, pool, bits, data, wide, H[buffers + 2], start, n, to, words[ROW])
@@ -201,18 +208,21 @@ class Reader:
     (['ebb', None], [1, 2])
     """
 
-    def __init__(self, schema: pa.Schema, recipes: Sequence[tuple[int, int, int, int, int]]):
-        self.schema = schema
+    def __init__(self, schema: pa.Schema, recipes: Sequence[tuple[int, int, int, int, int]], looks: object = None):
+        self.schema, self._looks = schema, looks  # kept, since recipes speak of where they lie
         self._recipes = np.array(recipes, np.int64).reshape(-1)
         self._lanes = len(recipes)
         self._struct = np.zeros(STRUCT + PROGRESS, np.int64)
         self._address = 8 * (address_of(self._struct) + 1)
 
     @staticmethod
-    def of(schema: pa.Schema, fields: Sequence[Field], numbers: Sequence[str] = ()) -> Reader | None:
+    def of(
+        schema: pa.Schema, fields: Sequence[Field], numbers: Sequence[str] = (), looks: Mapping[int, Look] | None = None
+    ) -> Reader | None:
         """A reader of columns by their names, and then of columns of whole numbers that are never null.
 
-        None where the schema has others than these, or they are not read here.
+        `looks`: by their places, fields of text of which is read what they are like.  None where the schema has other
+        columns than these, or they are not read here.
         """
         names = schema.names
         if sorted(names) != sorted([field.name for field in fields] + [*numbers]):
@@ -222,8 +232,11 @@ class Reader:
             found = recipe_of(schema.field(field.name).type, field.type)
             if found is None:
                 return None
+            asked = (looks or {}).get(len(recipes))
+            if asked is not None:
+                found = LOOKED if found[0] == TEXT else WIDE_LOOKED, asked.address, 0
             recipes.append((names.index(field.name), *found, nulls))
-        return Reader(schema, recipes)
+        return Reader(schema, recipes, looks)
 
     def read(self, table: pa.Table | pa.RecordBatch, pool: Pool) -> np.ndarray | None:
         """The lanes of a table of the schema; None where there is something that is not read here."""

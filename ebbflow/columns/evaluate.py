@@ -25,6 +25,7 @@ from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.lanes import from_lane, to_lane
 from ebbflow.columns.meaning import BOUNDS, DIGITS
+from ebbflow.columns.pattern import Look
 from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
 from ebbflow.columns.schema import NULL, Field, Schema, Type
 from ebbflow.columns.weights import product, quotient
@@ -1228,6 +1229,10 @@ def _of_text(fn: Callable[..., pa.Array]) -> Fast:
     return run
 
 
+def _of_pattern(call: Call, known: list[np.ndarray | None], pool: Pool) -> np.ndarray | None:
+    return None if known[0] is None else Look([call]).at_ids(known[0], pool)
+
+
 FAST: dict[str, Fast] = {
     "lower": _of_ascii(pc.ascii_lower),
     "upper": _of_ascii(pc.ascii_upper),
@@ -1237,5 +1242,6 @@ FAST: dict[str, Fast] = {
     "contains": _of_text(lambda texts, part: pc.match_substring(texts, part)),
     "starts_with": _of_text(lambda texts, part: pc.starts_with(texts, part)),
     "ends_with": _of_text(lambda texts, part: pc.ends_with(texts, part)),
+    "like": _of_pattern,
     "replace": _of_text(lambda texts, part, by: pc.replace_substring(texts, part, by) if part else texts),
 }

@@ -284,6 +284,22 @@ def _texts(result: Type | None, *, binary: bool = False) -> Typing:
     return rule
 
 
+def _like(op: str, args: Sequence[Expr]) -> Typed:
+    (text,), _ = _texts(None)(op, args[:1])
+    pattern = args[1]
+    if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+        raise TypeMismatch(
+            f"like takes its pattern as plain text; got {shown(pattern)}.",
+            hint="Text of another column is looked for with .str.contains(column).",
+        )
+    if m.read_pattern(pattern.value) is None:
+        raise TypeMismatch(
+            f"like finds a backslash in {pattern} before something that needs none.",
+            hint='It makes %, _ and itself plain: "100\\\\%" is like 100%.',
+        )
+    return (text, pattern), BOOLEAN
+
+
 def _substr(op: str, args: Sequence[Expr]) -> Typed:
     (text,), kind = _texts(None, binary=True)(op, args[:1])
     numbers = _integers(op, args[1:])
@@ -388,6 +404,9 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation("starts_with", 2, 2, _texts(BOOLEAN, binary=True), "begins with", _s(lambda x, y: x.startswith(y))),
         Operation("ends_with", 2, 2, _texts(BOOLEAN, binary=True), "ends with", _s(lambda x, y: x.endswith(y))),
+        Operation(
+            "like", 2, 2, _like, "is like a pattern: % any text, _ one character; after a backslash they are plain", _s(m.like)
+        ),
         Operation("trim", 1, 1, _texts(None), "without spaces at both ends", _s(lambda x: x.strip(" "))),
         Operation("ltrim", 1, 1, _texts(None), "without spaces at the start", _s(lambda x: x.lstrip(" "))),
         Operation("rtrim", 1, 1, _texts(None), "without spaces at the end", _s(lambda x: x.rstrip(" "))),

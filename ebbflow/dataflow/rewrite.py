@@ -380,7 +380,7 @@ def _only(rebuild: Rebuild, number: int, source: int, names: Iterable[str]) -> i
 SAFE = frozenset(
     ("eq", "ne", "lt", "le", "gt", "ge", "eq_null_safe", "and", "or", "not", "is_null", "is_nan", "is_in", "coalesce")
     + ("when", "greatest", "least", "lower", "upper", "length", "contains", "starts_with", "ends_with", "trim", "ltrim")
-    + ("rtrim", "year", "month", "day", "hour", "minute", "second", "weekday")
+    + ("rtrim", "like", "year", "month", "day", "hour", "minute", "second", "weekday")
 )
 
 

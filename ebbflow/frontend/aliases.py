@@ -38,6 +38,7 @@ COLUMN: dict[str, str | Callable[..., Any]] = {
     "startswith": lambda self, other: self.str.starts_with(other),
     "endswith": lambda self, other: self.str.ends_with(other),
     "contains": lambda self, other: self.str.contains(other),
+    "like": lambda self, other: self.str.like(other),
     "substr": lambda self, start, length: self.str.substr(start, length),
 }
 GROUPED: dict[str, str | Callable[..., Any]] = {"mean": "avg"}
@@ -237,8 +238,7 @@ FOREIGN_COLUMN: dict[str, str] = {
     "year": "dt.year()",
     "month": "dt.month()",
     "day": "dt.day()",
-    "like": "str.contains(text), str.starts_with(text) or str.ends_with(text)",
-    "rlike": "str.contains(text); patterns need map_rows",
+    "rlike": "str.like(pattern), with % and _; other patterns need map_rows",
     "clip": "ebb.greatest(low, ebb.least(high, column))",
     "getItem": "columns hold single values; split them with flat_map",
 }

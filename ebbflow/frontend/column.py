@@ -486,6 +486,14 @@ class Text:
         """
         return _apply("ends_with", self.column, text)
 
+    def like(self, pattern: object) -> Column:
+        """Whether it is like a pattern: % is any text, _ any character; after a backslash they mean themselves.
+
+        >>> col("name").str.like("%b_")
+        Column<like(name, '%b_')>
+        """
+        return _apply("like", self.column, pattern)
+
     def trim(self) -> Column:
         """Without spaces at both ends.
 

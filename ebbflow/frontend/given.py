@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbflow.columns.expression import Call
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
@@ -29,6 +30,7 @@ from ebbflow.times.frontier import Time, before
 
 if TYPE_CHECKING:
     from ebbflow.columns.arrow import Reader
+    from ebbflow.columns.pattern import Look
     from ebbflow.columns.pool import Pool
 
 Array = NDArray[np.int64]
@@ -108,8 +110,15 @@ class Given:
         self._earliest, self._latest = END, -END  # of all the rows since the last step, where times have one coordinate
         self._blocks: list[Changes] = []
         self._waiting = Waiting()
+        self._looks: dict[int, Look] = {}  # columns of which is given, in place of the text, what it is like
         self._reader: Reader | None = None  # of the tables that came last,
         self._read: tuple[str | None, str | None] = (None, None)  # with columns of these names for time and diff
+
+    def answer(self, asked: Mapping[int, Sequence[Call]]) -> None:
+        """From here on, in place of the text of these columns goes in what is asked of it."""
+        from ebbflow.columns.pattern import Look
+
+        self._looks = {i: Look(calls) for i, calls in asked.items()}
 
     # ---- rows in -----------------------------------------------------------------------------
 
@@ -156,8 +165,13 @@ class Given:
     def _few_words(self, row: tuple[Any, ...]) -> list[int] | None:
         """The lanes of a row of plain values; None if one of them needs a closer look."""
         found: list[int] = []
-        for value, type_, limit in zip(row, self._types, self._limits):
-            word = value if type(value) is int and -limit <= value <= limit else self._word(value, type_)
+        for i, (value, type_, limit) in enumerate(zip(row, self._types, self._limits)):
+            if type(value) is int and -limit <= value <= limit:
+                word: int | None = value
+            elif i in self._looks and type(value) is str:
+                word = self._looks[i].at(value) if _is_whole_text(value) else None
+            else:
+                word = self._word(value, type_)
             if word is None:
                 return None
             found.append(word)
@@ -191,7 +205,7 @@ class Given:
             from ebbflow.columns.arrow import Reader
 
             self._read, numbers = named, [name for name in named if name is not None]
-            self._reader = Reader.of(rows.schema, self.schema.fields, numbers)
+            self._reader = Reader.of(rows.schema, self.schema.fields, numbers, self._looks)
         found = self._reader.read(rows, self._pool) if self._reader is not None else None
         if found is None:
             return False
@@ -547,7 +561,10 @@ class Given:
             )
         if not count:
             return np.empty((len(schema), 0), np.int64)
-        return encode({name: columns[name] for name in schema.names}, schema, self._pool)
+        lanes = encode({name: columns[name] for name in schema.names}, schema, self._pool)
+        for i, look in self._looks.items():
+            lanes[i] = look.at_ids(lanes[i], self._pool)
+        return lanes
 
     def _edits_by_key(self, verb: str, schema: Schema, lanes: Array, diffs: Array) -> Array:
         """Whole rows for edits, with nothing in the columns that a deletion by key leaves out."""
@@ -580,6 +597,15 @@ class Given:
 
 def _is_one_time(time: object) -> bool:
     return type(time) is int or time is None or (type(time) is tuple and all(type(part) is int for part in time))
+
+
+def _is_whole_text(text: str) -> bool:
+    """Whether it can be written; half of a character cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _repeated(time: Time, count: int) -> Array:

@@ -126,6 +126,8 @@ class Session:
                 from ebbflow.runtime.durable import DurableRuntime
 
                 runtime, options = DurableRuntime, {**options, "checkpoint": checkpoint}
+            else:
+                options = {**options, "glancing": True}
         elif checkpoint is not None:
             options = {**options, "checkpoint": checkpoint}
         self._graph, self._history = flow.graph, history
@@ -146,6 +148,8 @@ class Session:
                     hint="Leave out key=, and delete the row that is replaced.",
                 )
         self._runtime = runtime(flow.graph, workers=workers, pool=self._pool, **options)
+        for name, columns in getattr(self._runtime, "glances", {}).items():
+            self._inputs[name].answer(columns)
         self._is_closed = False
         self._outputs: dict[str, Shown] = {}
         for node in flow.graph.nodes:

@@ -16,6 +16,7 @@ from ebbflow import events
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
+from ebbflow.dataflow.glance import Glances, glances
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
@@ -38,12 +39,24 @@ class Part:
 class LocalRuntime:
     OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", *LIMITS)  # for those who measure
 
-    def __init__(self, graph: Graph, workers: int = 1, pool: Pool | None = None, rewriting: bool = True, **options):
+    def __init__(
+        self,
+        graph: Graph,
+        workers: int = 1,
+        pool: Pool | None = None,
+        rewriting: bool = True,
+        glancing: bool = False,
+        **options,
+    ):
+        """`glancing`: whoever feeds gives, in place of the text of the columns in `glances`, what is asked of it."""
         check(graph)
         self.program, self.workers, self.options = graph, workers, options
         self.pool = pool if pool is not None else Pool()
+        self.glances: Glances = {}
         if rewriting:
             graph, _ = rewrite(graph)
+        if rewriting and glancing:
+            graph, self.glances = glances(graph)
         self.coordinates = len(graph.coordinates)
         self.parts = [
             Part(stage, workers, self.pool, **placed(options, i * workers)) for i, stage in enumerate(stages.cut(graph))

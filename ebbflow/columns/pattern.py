@@ -1,0 +1,217 @@
+"""Patterns: what a text is asked, answered from its bytes.
+
+SQL's `like`, and with it contains, starts_with and ends_with: pieces of text that follow each other, with anything
+between them.  A piece is looked for eight bytes at a time; no text becomes a Python object, and none has to be kept to
+be asked.
+
+Rule: an answer is that of `operations.evaluate`: 1 or 0, and NULL where there is no text.  A character is a character,
+however many bytes it takes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from ebbflow.columns import operations
+from ebbflow.columns.expression import Call, Literal
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.meaning import ANY, ONE, read_pattern
+from ebbflow.columns.pool import Pool, is_there, text_begins
+from ebbflow.columns.schema import NULL
+
+# A pattern as words: whether anything may stand in front of its first piece and behind its last, how many pieces there
+# are, then each: how many items it has, and the items: a byte, or ANY_ONE for any character.
+FREE_START, FREE_END, PIECES, FIRST_PIECE = 0, 1, 2, 3
+ANY_ONE = 256
+ONES = 0x0101010101010101
+HIGH_BITS = -0x7F7F7F7F7F7F7F80  # the highest bit of every byte
+
+
+@inline
+def byte_at(H, at):
+    return (H[(at >> 3) - 1] >> ((at & 7) << 3)) & 0xFF
+
+
+@inline
+def next_character(H, at, end):
+    """needs: at < end.  leaves: where the character after that at `at` begins."""
+    at += 1
+    while at < end and byte_at(H, at) & 0xC0 == 0x80:
+        at += 1
+    return at
+
+
+@kernel
+def match_piece(H, piece, at, end):
+    """Where a piece ends that begins at an address; 0 if it does not stand there."""
+    for i in range(piece + 1, piece + 1 + H[piece]):
+        if at >= end:
+            return 0
+        if H[i] == ANY_ONE:
+            at = next_character(H, at, end)
+        elif byte_at(H, at) == H[i]:
+            at += 1
+        else:
+            return 0
+    return at
+
+
+@kernel
+def match_backwards(H, piece, begin, end):
+    """Where a piece begins that ends at `end`; 0 if it does not stand there, or would begin before `begin`."""
+    i = piece + H[piece]
+    while i > piece:
+        if end <= begin:
+            return 0
+        end -= 1
+        if H[i] == ANY_ONE:
+            while end > begin and byte_at(H, end) & 0xC0 == 0x80:
+                end -= 1
+        elif byte_at(H, end) != H[i]:
+            return 0
+        i -= 1
+    return end
+
+
+@inline
+def find_byte(H, byte, at, end):
+    """needs: at <= end.  leaves: where the byte is next, or `end`, or an address behind it."""
+    p = (at >> 3) - 1
+    last = ((end - 1) >> 3) - 1
+    seen = -1 << ((at & 7) << 3)  # bytes of the first word that lie in front are not meant
+    while p <= last:
+        x = H[p] ^ (byte * ONES)
+        found = (x - ONES) & ~x & HIGH_BITS & seen
+        if found:
+            at = (p + 1) << 3
+            while found & 0x80 == 0:
+                found >>= 8
+                at += 1
+            return at
+        seen = -1
+        p += 1
+    return end
+
+
+@kernel
+def find_piece(H, piece, at, end):
+    """Where a piece ends that begins at an address or behind it, as early as it can; 0 if there is none."""
+    first = H[piece + 1]
+    while True:
+        if first != ANY_ONE:
+            at = find_byte(H, first, at, end)
+        if at >= end:
+            return 0
+        past = match_piece(H, piece, at, end)
+        if past:
+            return past
+        at = at + 1 if first != ANY_ONE else next_character(H, at, end)
+
+
+@kernel
+def is_like(H, pattern, begin, end):
+    """Whether the text between two addresses is like a pattern."""
+    n = H[pattern + PIECES]
+    piece = pattern + FIRST_PIECE
+    at = begin
+    for k in range(n):
+        if k == 0 and H[pattern + FREE_START] == 0:
+            past = match_piece(H, piece, at, end)
+            if past == 0 or (n == 1 and H[pattern + FREE_END] == 0 and past != end):
+                return False
+        elif k == n - 1 and H[pattern + FREE_END] == 0:
+            past = end if match_backwards(H, piece, at, end) else 0
+        else:
+            past = find_piece(H, piece, at, end)
+        if past == 0:
+            return False
+        at = past
+        piece += 1 + H[piece]
+    return n > 0 or begin == end or H[pattern + FREE_START] == 1
+
+
+@kernel
+def look(H, looked, bits, ends, wide, data, start, n, to):
+    """Ask every text of an Arrow column what it is like.
+
+    needs:  looked: how many patterns, and their addresses; the other arguments are those of `pool.intern`.
+    leaves: for every text a bit for each of the patterns, NULL where there is no text.
+    """
+    end = text_begins(H, ends, wide, start)
+    for r in range(n):
+        begin = end
+        end = text_begins(H, ends, wide, start + r + 1)
+        if bits and not is_there(H, bits, start + r):
+            H[to + r] = NULL
+            continue
+        answer = 0
+        for k in range(H[looked]):
+            if is_like(H, H[looked + 1 + k], data + begin, data + end):
+                answer |= 1 << k
+        H[to + r] = answer
+
+
+# ---- from Python -------------------------------------------------------------------------------------------
+
+
+class Look:
+    """What is asked of a text, by calls of `like`, `contains`, `starts_with` and `ends_with`: a bit for each.
+
+    >>> from ebbflow.columns.schema import BOOLEAN, STRING
+    >>> from ebbflow.columns.expression import Column
+    >>> asked = [Call(op, (Column("t", STRING), Literal("b", STRING)), BOOLEAN) for op in ("contains", "starts_with")]
+    >>> look = Look(asked)
+    >>> look.at_column(pa.array(["ebb", "bay", None, "flow"])).tolist() == [1, 3, NULL, 0]
+    True
+    >>> look.at("bay")
+    3
+    """
+
+    def __init__(self, calls):
+        self.calls: tuple[Call, ...] = tuple(calls)
+        self._patterns = [words_of(call.op, call.args[1].value) for call in self.calls]
+        self._words = np.array([len(self._patterns), *map(address_of, self._patterns)], np.int64)
+        self.address = address_of(self._words)
+
+    def at(self, text: str) -> int:
+        """The answers for one text."""
+        asked = (operations.OPERATIONS[call.op].fn(text, call.args[1].value) for call in self.calls)
+        return sum(bool(answer) << k for k, answer in enumerate(asked))
+
+    def at_column(self, texts: pa.Array) -> np.ndarray:
+        """The answers for a column of strings, as a lane."""
+        n, wide = len(texts), pa.types.is_large_string(texts.type)
+        if n == texts.null_count:
+            return np.full(n, NULL, np.int64)
+        bits, ends, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
+        lane = np.empty(n, np.int64)
+        look(memory(), self.address, bits, ends, int(wide), data, texts.offset, n, address_of(lane))
+        return lane
+
+    def at_ids(self, ids: np.ndarray, pool: Pool) -> np.ndarray:
+        """The answers for texts of a pool."""
+        return self.at_column(pool.decode(ids))
+
+
+@lru_cache(1000)
+def words_of(op: str, text: str) -> np.ndarray:
+    """The pattern that an operation with a constant text asks for."""
+    if op == "like":
+        parts = read_pattern(text)
+        assert parts is not None, "the plan has looked at it"
+    else:
+        parts = [*([] if op == "starts_with" else [ANY]), *text, *([] if op == "ends_with" else [ANY])]
+    pieces: list[list[int]] = [[]]
+    for part in parts:
+        if part is ANY:
+            pieces.append([])
+        else:
+            pieces[-1] += [ANY_ONE] if part is ONE else part.encode()
+    full = [piece for piece in pieces if piece]
+    words = [int(not pieces[0]) if len(pieces) > 1 else 0, int(not pieces[-1]) if len(pieces) > 1 else 0, len(full)]
+    for piece in full:
+        words += [len(piece), *piece]
+    return np.array(words, np.int64)
