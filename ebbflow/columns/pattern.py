@@ -23,9 +23,11 @@ from ebbflow.columns.pool import Pool, is_there, text_begins
 from ebbflow.columns.schema import NULL
 
 # A pattern as words: whether anything may stand in front of its first piece and behind its last, how many pieces there
-# are, then each: how many items it has, and the items: a byte, or ANY_ONE for any character.
+# are, then each: how many items it has, which of them is looked for, and the items: a byte, or ANY_ONE for any character.
 FREE_START, FREE_END, PIECES, FIRST_PIECE = 0, 1, 2, 3
+ITEMS, SOUGHT, FIRST_ITEM = 0, 1, 2
 ANY_ONE = 256
+COMMON = b" etaoinsrhldcumfpgwybvkxjqz"  # bytes of text, those that are found most often first
 ONES = 0x0101010101010101
 HIGH_BITS = -0x7F7F7F7F7F7F7F80  # the highest bit of every byte
 
@@ -47,7 +49,7 @@ def next_character(H, at, end):
 @kernel
 def match_piece(H, piece, at, end):
     """Where a piece ends that begins at an address; 0 if it does not stand there."""
-    for i in range(piece + 1, piece + 1 + H[piece]):
+    for i in range(piece + FIRST_ITEM, piece + FIRST_ITEM + H[piece + ITEMS]):
         if at >= end:
             return 0
         if H[i] == ANY_ONE:
@@ -62,8 +64,8 @@ def match_piece(H, piece, at, end):
 @kernel
 def match_backwards(H, piece, begin, end):
     """Where a piece begins that ends at `end`; 0 if it does not stand there, or would begin before `begin`."""
-    i = piece + H[piece]
-    while i > piece:
+    i = piece + FIRST_ITEM + H[piece + ITEMS] - 1
+    while i >= piece + FIRST_ITEM:
         if end <= begin:
             return 0
         end -= 1
@@ -99,16 +101,17 @@ def find_byte(H, byte, at, end):
 @kernel
 def find_piece(H, piece, at, end):
     """Where a piece ends that begins at an address or behind it, as early as it can; 0 if there is none."""
-    first = H[piece + 1]
+    sought = H[piece + SOUGHT]
+    byte = H[piece + FIRST_ITEM + sought]
     while True:
-        if first != ANY_ONE:
-            at = find_byte(H, first, at, end)
-        if at >= end:
+        if byte != ANY_ONE:
+            at = find_byte(H, byte, min(at + sought, end), end) - sought
+        if at + sought >= end:
             return 0
         past = match_piece(H, piece, at, end)
         if past:
             return past
-        at = at + 1 if first != ANY_ONE else next_character(H, at, end)
+        at = at + 1 if byte != ANY_ONE else next_character(H, at, end)
 
 
 @kernel
@@ -129,7 +132,7 @@ def is_like(H, pattern, begin, end):
         if past == 0:
             return False
         at = past
-        piece += 1 + H[piece]
+        piece += FIRST_ITEM + H[piece + ITEMS]
     return n > 0 or begin == end or H[pattern + FREE_START] == 1
 
 
@@ -213,5 +216,11 @@ def words_of(op: str, text: str) -> np.ndarray:
     full = [piece for piece in pieces if piece]
     words = [int(not pieces[0]) if len(pieces) > 1 else 0, int(not pieces[-1]) if len(pieces) > 1 else 0, len(full)]
     for piece in full:
-        words += [len(piece), *piece]
+        words += [len(piece), _sought(piece), *piece]
     return np.array(words, np.int64)
+
+
+def _sought(piece: list[int]) -> int:
+    """The item by which a piece is looked for: the rarest of the bytes that it begins with."""
+    bytes_ = piece[: piece.index(ANY_ONE)] if ANY_ONE in piece else piece
+    return max(range(len(bytes_)), key=lambda i: COMMON.find(bytes_[i]) % 256, default=0)
