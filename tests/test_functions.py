@@ -47,6 +47,7 @@ def arguments(name):
         "substring": ("s", 1, 2),
         "concat": ("s", "s"),
         "contains": ("s", "a"),
+        "like": ("s", "%a_"),
         "startswith": ("s", "a"),
         "endswith": ("s", "a"),
         "replace": ("s", "a", "b"),

@@ -32,9 +32,22 @@ PROGRESS = 3
 # Of text that is only looked at, what is asked stands for the least number.
 CHILD, FORM, LEAST, MOST, NULLS = 0, 1, 2, 3, 4
 RECIPE = 5
-WORD, HALF, SHORT, BYTE, UNSIGNED_HALF, UNSIGNED_SHORT, UNSIGNED_BYTE, REAL, BIT, DECIMAL, TEXT, WIDE_TEXT, LOOKED, WIDE_LOOKED = range(
-    14
-)
+(
+    WORD,
+    HALF,
+    SHORT,
+    BYTE,
+    UNSIGNED_HALF,
+    UNSIGNED_SHORT,
+    UNSIGNED_BYTE,
+    REAL,
+    BIT,
+    DECIMAL,
+    TEXT,
+    WIDE_TEXT,
+    LOOKED,
+    WIDE_LOOKED,
+) = range(14)
 READ, NO_ROOM, REFUSED = 0, 1, 2
 
 ANY = (NULL + 1, -(NULL + 1))
@@ -142,7 +155,9 @@ def read_batch(H, pool, words, ids, rows, first):
                 row = intern(H, pool, bits, data, wide, H[buffers + 2], start, n, to, words[ROW])
                 if row < n:
                     words[ROW] = row
-                    words[NEEDED] = text_begins(H, data, wide, start + row + 1) - text_begins(H, data, wide, start + row)
+                    words[NEEDED] = text_begins(H, data, wide, start + row + 1) - text_begins(
+                        H, data, wide, start + row
+                    )
                     return NO_ROOM
         elif n and data & 7 != 0:
             return REFUSED
@@ -227,7 +242,7 @@ class Reader:
         names = schema.names
         if sorted(names) != sorted([field.name for field in fields] + [*numbers]):
             return None
-        recipes = []
+        recipes: list[tuple[int, int, int, int, int]] = []
         for field, nulls in [*((field, 1) for field in fields), *((Field(name, LONG), 0) for name in numbers)]:
             found = recipe_of(schema.field(field.name).type, field.type)
             if found is None:

@@ -405,7 +405,12 @@ OPERATIONS: dict[str, Operation] = {
         Operation("starts_with", 2, 2, _texts(BOOLEAN, binary=True), "begins with", _s(lambda x, y: x.startswith(y))),
         Operation("ends_with", 2, 2, _texts(BOOLEAN, binary=True), "ends with", _s(lambda x, y: x.endswith(y))),
         Operation(
-            "like", 2, 2, _like, "is like a pattern: % any text, _ one character; after a backslash they are plain", _s(m.like)
+            "like",
+            2,
+            2,
+            _like,
+            "is like a pattern: % any text, _ one character; after a backslash they are plain",
+            _s(m.like),
         ),
         Operation("trim", 1, 1, _texts(None), "without spaces at both ends", _s(lambda x: x.strip(" "))),
         Operation("ltrim", 1, 1, _texts(None), "without spaces at the start", _s(lambda x: x.lstrip(" "))),

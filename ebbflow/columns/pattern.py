@@ -10,6 +10,7 @@ however many bytes it takes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +24,7 @@ from ebbflow.columns.pool import Pool, is_there, text_begins
 from ebbflow.columns.schema import NULL
 
 # A pattern as words: whether anything may stand in front of its first piece and behind its last, how many pieces there
-# are, then each: how many items it has, which of them is looked for, and the items: a byte, or ANY_ONE for any character.
+# are, then each: how many items it has, which of them is sought, and the items: a byte, or ANY_ONE for any character.
 FREE_START, FREE_END, PIECES, FIRST_PIECE = 0, 1, 2, 3
 ITEMS, SOUGHT, FIRST_ITEM = 0, 1, 2
 ANY_ONE = 256
@@ -173,16 +174,18 @@ class Look:
     3
     """
 
-    def __init__(self, calls):
-        self.calls: tuple[Call, ...] = tuple(calls)
-        self._patterns = [words_of(call.op, call.args[1].value) for call in self.calls]
+    def __init__(self, calls: Iterable[Call]):
+        self._asked = [
+            (call.op, str(constant.value)) for call in calls if isinstance(constant := call.args[1], Literal)
+        ]
+        self._patterns = [words_of(*asked) for asked in self._asked]
         self._words = np.array([len(self._patterns), *map(address_of, self._patterns)], np.int64)
         self.address = address_of(self._words)
 
     def at(self, text: str) -> int:
         """The answers for one text."""
-        asked = (operations.OPERATIONS[call.op].fn(text, call.args[1].value) for call in self.calls)
-        return sum(bool(answer) << k for k, answer in enumerate(asked))
+        answers = (operations.OPERATIONS[op].fn(text, constant) for op, constant in self._asked)
+        return sum(bool(answer) << k for k, answer in enumerate(answers))
 
     def at_column(self, texts: pa.Array) -> np.ndarray:
         """The answers for a column of strings, as a lane."""

@@ -83,7 +83,7 @@ def _only_asks(expr: Expr, here: str, name: str, calls: dict[Call, None]) -> boo
                 calls.setdefault(replace(expr, args=(Column(name, type_), expr.args[1])))
             return isinstance(value, str)
         case Call(_, args):
-            return all([_only_asks(arg, here, name, calls) for arg in args])
+            return all(_only_asks(arg, here, name, calls) for arg in args)
     return True
 
 

@@ -196,7 +196,7 @@ class Given:
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
         named = (time if type(time) is str else None, diff if type(diff) is str else None)
-        if named[0] is not None and not self._is_chain or named[0] is None and not _is_one_time(time):
+        if (named[0] is not None and not self._is_chain) or (named[0] is None and not _is_one_time(time)):
             return False
         if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
             return False

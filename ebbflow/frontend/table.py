@@ -408,7 +408,7 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
 
 
 def _few_values(columns: list[list[Any]], lanes: Lanes, schema: Schema, pool: Pool | None) -> bool:
-    """Columns of a few rows, so far as words, become Python values in place.  Whether their order is that of the rows."""
+    """Columns of a few rows, words so far, become Python values in place.  Whether they order as the rows do."""
     are_plain = True
     for i, column in enumerate(columns):
         if NULL in column:

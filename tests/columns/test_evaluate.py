@@ -111,6 +111,8 @@ def accepts(op, kind):
         args[1:] = [Literal(1, LONG)] * (len(args) - 1)
     elif op == "when":
         args[0] = Literal(True, BOOLEAN)
+    elif op == "like":
+        args[1] = Literal("%a_", STRING)
     try:
         typed(op, args)
     except EbbflowError:
@@ -141,6 +143,8 @@ def calls(draw, ops, depth):
             args[1] = Literal(draw(st.integers(-22, 20)), LONG)
         elif op in ("substr", "date_add"):
             args[1:] = [draw(leaves([INT]) | leaves([LONG])) for _ in args[1:]]
+        elif op == "like":
+            args[1] = Literal(draw(st.sampled_from(["%", "", "_", "%a%", "a%", "%z", "_b", "%é_%", "1%\\%"])), STRING)
         elif op == "when":
             args[:-1:2] = [draw(leaves([BOOLEAN])) for _ in args[:-1:2]]
         if inner is not None:
@@ -233,6 +237,7 @@ def test_only_what_looks_at_text_is_left_to_the_outside():
         "contains",
         "starts_with",
         "ends_with",
+        "like",
         "trim",
         "ltrim",
         "rtrim",
@@ -246,6 +251,8 @@ def test_only_what_looks_at_text_is_left_to_the_outside():
             args[1:] = [Literal(0, LONG)] * (len(args) - 1)
         if op == "when":
             args[0] = Column(NAMES[BOOLEAN][0], BOOLEAN)
+        if op == "like":
+            args[1] = Literal("%a_", STRING)
         expr = cast(args[0], LONG) if op == "cast" else typed(op, args)
         if e.program([expr], None, SCHEMA, pool) is None:
             found.add(op)

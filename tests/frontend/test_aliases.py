@@ -72,6 +72,7 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
         "startswith": ("a",),
         "endswith": ("a",),
         "contains": ("a",),
+        "like": ("%a_",),
     }
     assert isinstance(getattr(col("x"), word)(*arguments.get(word, ())), Column)
 

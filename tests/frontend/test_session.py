@@ -611,7 +611,9 @@ def histories(seed):
         rows = [(rng.choice([1, 2, 3, 13, None]), rng.randrange(3)) for _ in range(rng.choice([0, 1, 1, 2, 20]))]
         time = now + rng.choice([0, 0, 0, 1, 3])
         form = rng.choice(["rows", "rows", "arrow"])
-        table = rows if form == "rows" else pa.table({k: [row[i] for row in rows] for i, k in enumerate(("src", "dst"))})
+        table = (
+            rows if form == "rows" else pa.table({k: [row[i] for row in rows] for i, k in enumerate(("src", "dst"))})
+        )
         yield "apply", (rng.choice(["edges", "edges", "edges", "roots"]), table, time, rng.choice([1, 1, -1, 0]))
         if rng.random() < 0.6:
             now += rng.choice([0, 1, 1, 2])
