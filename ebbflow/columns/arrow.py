@@ -79,6 +79,12 @@ def element(H, form, data, i):
     return (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1
 
 
+@inline
+def half(w):
+    """The lower half of a word, as a number."""
+    return (w << 32) >> 32
+
+
 @kernel
 def read_numbers(H, form, least, most, data, start, n, to):
     """Elements of a form, none of them null, as a lane.  Returns whether all are within their bounds."""
@@ -87,6 +93,13 @@ def read_numbers(H, form, least, most, data, start, n, to):
         p = (data >> 3) - 1 + start
         for i in range(n):
             w = H[p + i]
+            outside |= (w < least) | (w > most)
+            H[to + i] = w
+        return outside == 0
+    if form == HALF:
+        p = ((data + 4 * start) >> 2) - 2
+        for i in range(n):
+            w = half(H[(p + i) >> 1] >> (((p + i) & 1) << 5))
             outside |= (w < least) | (w > most)
             H[to + i] = w
         return outside == 0

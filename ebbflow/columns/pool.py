@@ -251,11 +251,11 @@ def refill(H, old, new):
 
 
 @inline
-def byte_word(H, at, n):
-    """Some bytes as a word, the first one highest.
+def raw_word(H, at, n):
+    """Some bytes as a word, as they lie.
 
     needs:  at: the address of a byte; 0 < n <= 8.
-    leaves: the n bytes from there on, and zeros behind them; no word was looked at that holds none of them.
+    leaves: the n bytes from there on, the first one lowest, and zeros; no word was looked at that holds none of them.
     """
     p = (at >> 3) - 1
     shift = (at & 7) << 3
@@ -264,10 +264,16 @@ def byte_word(H, at, n):
         w = (w >> shift) & ((1 << (64 - shift)) - 1)
         if (at & 7) + n > 8:
             w |= H[p + 1] << (64 - shift)
+    return w if n == 8 else w & ((1 << (8 * n)) - 1)
+
+
+@inline
+def byte_word(H, at, n):
+    """The same with the first byte highest, so that words order as texts do."""
+    w = raw_word(H, at, n)
     w = ((w & 0x00FF00FF00FF00FF) << 8) | ((w >> 8) & 0x00FF00FF00FF00FF)
     w = ((w & 0x0000FFFF0000FFFF) << 16) | ((w >> 16) & 0x0000FFFF0000FFFF)
-    w = (w << 32) | ((w >> 32) & 0xFFFFFFFF)
-    return w if n == 8 else w & (-1 << (64 - 8 * n))
+    return (w << 32) | ((w >> 32) & 0xFFFFFFFF)
 
 
 @inline
@@ -353,7 +359,7 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
             H[to + r] = id_
             continue
         # a short text is likely to have been met a moment ago
-        w = byte_word(H, data + begin, length)
+        w = raw_word(H, data + begin, length)
         met = lately + 3 * ((((w ^ length) * -7046029254386353131) >> 58) & (RECENT - 1))
         if H[met] != w or H[met + 1] != length:
             id_ = intern_text(H, pool, data + begin, length)

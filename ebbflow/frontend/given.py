@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import struct
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.int64]
 
 FEW = 16  # rows that are taken one by one, without Arrow
+MANY_ROWS = 1 << 17  # above which nothing is kept for the next batch of as many
 MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
 RANGES = {"long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1, "byte": 2**7 - 1}
 
@@ -111,6 +113,7 @@ class Given:
         self._blocks: list[Changes] = []
         self._waiting = Waiting()
         self._looks: dict[int, Look] = {}  # columns of which is given, in place of the text, what it is like
+        self._same = np.empty(0, np.int64)  # the diffs of the rows that came last, if they had one
         self._reader: Reader | None = None  # of the tables that came last,
         self._read: tuple[str | None, str | None] = (None, None)  # with columns of these names for time and diff
 
@@ -219,8 +222,16 @@ class Given:
         if named[1] is not None:
             self._keep(found[:width], times, found[-1], moment)
         else:
-            self.take(Changes(found[:width], times, np.full(count, diff, np.int64)), moment)
+            self.take(Changes(found[:width], times, self._copies(diff, count)), moment)
         return True
+
+    def _copies(self, diff: int, count: int) -> Array:
+        """One diff for so many rows; batches often have one size, and nobody writes to what was given."""
+        if count == 0 or count > MANY_ROWS:
+            return np.full(count, diff, np.int64)
+        if len(self._same) != count or self._same[0] != diff:
+            self._same = np.full(count, diff, np.int64)
+        return self._same
 
     def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         columns, count = self._columns(verb, rows)
@@ -610,7 +621,7 @@ def _is_whole_text(text: str) -> bool:
 
 def _repeated(time: Time, count: int) -> Array:
     """One time for so many rows; in memory it stands once."""
-    return np.ndarray((count, len(time)), np.int64, np.array(time, np.int64), 0, (0, 8))
+    return np.ndarray((count, len(time)), np.int64, array("q", time), 0, (0, 8))
 
 
 def _is_arrow(rows: object) -> bool:
