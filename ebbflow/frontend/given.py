@@ -199,7 +199,7 @@ class Given:
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
         named = (time if type(time) is str else None, diff if type(diff) is str else None)
-        if (named[0] is not None and not self._is_chain) or (named[0] is None and not _is_one_time(time)):
+        if not (self._is_chain if named[0] is not None else _is_whole_time(time)):
             return False
         if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
             return False
@@ -392,7 +392,7 @@ class Given:
     def _times(self, verb: str, time: Any, columns: dict[str, Any], count: int) -> Array:
         """One time per row, none of them late."""
         width = len(self.coordinates)
-        if time is None or whole(time) is not None or (type(time) is tuple and all(whole(t) is not None for t in time)):
+        if _is_whole_time(time):
             return _repeated(self._one_time(verb, time), count)
         found = [time]
         if isinstance(time, str):
@@ -606,6 +606,13 @@ class Given:
 # ---- what a value is -----------------------------------------------------------------------------------
 
 
+def _is_whole_time(time: object) -> bool:
+    """Whether it can be one time for all rows, or none is given."""
+    if type(time) is tuple:
+        return all(whole(part) is not None for part in time)
+    return time is None or whole(time) is not None
+
+
 def _is_one_time(time: object) -> bool:
     return type(time) is int or time is None or (type(time) is tuple and all(type(part) is int for part in time))
 
@@ -641,7 +648,7 @@ def whole_numbers(values: Any) -> Array | None:
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "null_count"):
         if values.null_count:
             return None
-        values = values.to_numpy()
+        values = values.to_numpy(zero_copy_only=False)
     try:
         given = np.asarray(values)
     except (TypeError, ValueError, OverflowError):
