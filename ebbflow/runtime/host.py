@@ -11,7 +11,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -285,8 +285,10 @@ class Host:
         """
         assert self.threads is not None
         self.open_meeting()
-        running = [self.threads.submit(worker.run_meeting) for worker in self.workers]
+        running: list[Future[int]] = []
         try:
+            for worker in self.workers:
+                running.append(self.threads.submit(worker.run_meeting))
             wait(running, return_when=FIRST_EXCEPTION)
             return [one.result() for one in running]
         except BaseException:
