@@ -185,6 +185,7 @@ WAYS = [  # shards, and when a step is wide
     {"shards": 4, "wide_rows": 1, "narrow_words": 60, "width": 2},
     {"shards": 5, "wide_rows": 1, "narrow_words": -1, "width": 3},
     {"shards": 2, "wide_rows": 4, "narrow_words": 20, "width": 2, "slice_times": 2},
+    {"shards": 5, "wide_rows": 6, "narrow_words": 90, "width": 5, "task_bytes": 1 << 19},  # more than one task may hold
 ]
 
 

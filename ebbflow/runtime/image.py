@@ -137,6 +137,7 @@ class Pages:
         self.worker = worker
         self.links: list[Link] = []
         self.hashes = np.empty((0, 2), np.int64)  # as the chain has them
+        self.live = 0  # words on pages that are not all zeros: what it takes to hold the heap
         self._next: tuple[int, Array, Array] | None = None
         self._how = os.environ.get(HOW, "")
         self._touched: Touched | None = None
@@ -156,10 +157,10 @@ class Pages:
         self.worker.trim()  # what nothing uses is zeros, and need not be written
         with Written(self.worker):
             hashes, changed = self._look()
-            is_filled = (hashes[:, 0] != _ZEROS[0]) | (hashes[:, 1] != _ZEROS[1])
+            is_filled = filled_rows(hashes)
             weight = lambda pages: PAGE * int(np.count_nonzero(is_filled[pages]))
             since = lambda k: union([changed, *(link.pages[link.pages < len(hashes)] for link in self.links[k:])])
-            live = PAGE * int(np.count_nonzero(is_filled))
+            live = self.live = PAGE * int(np.count_nonzero(is_filled))
             weights = [link.weight for link in self.links]
             kept = links_kept(weights, weight(changed), live, lambda k: weight(since(k)))
             pages = since(kept) if kept else np.flatnonzero(is_filled)
@@ -175,7 +176,7 @@ class Pages:
         """The delta last asked for is in the file of this name."""
         assert self._next is not None, "nothing was asked for"
         kept, pages, self.hashes = self._next
-        self.links[kept:] = [Link(name, pages, PAGE * int((self.hashes[pages] != _ZEROS).any(axis=1).sum()))]
+        self.links[kept:] = [Link(name, pages, PAGE * int(filled_rows(self.hashes[pages]).sum()))]
         self._next, self._suspects = None, np.empty(0, np.int64)
 
     def catch_up(self, chain: Sequence[str], read: Callable[[str], Delta]) -> None:
@@ -202,6 +203,7 @@ class Pages:
         self.links, self._next = links, None
         with Written(self.worker):
             self.hashes, _ = self._look()
+        self.live = PAGE * int(np.count_nonzero(filled_rows(self.hashes)))
         self._suspects = np.empty(0, np.int64)
 
     def _apply(self, delta: Delta) -> None:
@@ -302,6 +304,11 @@ def changed_rows(new: Array, old: Array) -> Array:
     """The numbers of the pages whose hash is another, or that are new."""
     both = min(len(new), len(old))
     return np.concatenate([np.flatnonzero((new[:both] != old[:both]).any(axis=1)), np.arange(both, len(new))])
+
+
+def filled_rows(hashes: Array) -> Array:
+    """Whether each page holds anything but zeros."""
+    return (hashes[:, 0] != _ZEROS[0]) | (hashes[:, 1] != _ZEROS[1])
 
 
 def union(parts: Sequence[Array]) -> Array:

@@ -3,7 +3,8 @@
 The driver keeps what is small: frontiers, by which files every shard's state is known, and what was not yet due.  A
 step is made of supersteps.  Where little is to be done one task hosts all the shards and goes through the whole step,
 loops and all, in one job.  Where much is, each task hosts some and goes to the next meeting; the driver carries letters
-and agrees on rounds; when little is left, one task takes all over, in the middle of the walk.
+and agrees on rounds; when little is left, one task takes all over, in the middle of the walk.  Where the state is more
+than one task may hold, as many as are needed share it instead.
 
 Rule: a step counts when its record is in the ledger, and until then nothing of it does; its width cannot be seen in it.
 """
@@ -59,6 +60,7 @@ STAGING_TASKS = 8  # behind the shuffle of a frame
 WIDE_ROWS = 200_000  # from so many rows on a step is begun by several tasks
 NARROW_WORDS = 1 << 20  # when so few words wait anywhere, one task goes through the rest
 WIDE_SLICES = 8  # a step cut into more slices is not worth as many supersteps
+TASK_BYTES = 4 * GIB  # of state that a task holds, as long as no single shard has more
 
 
 Ref = dict[str, Any]  # rows in a file: its name and length, their number, shards, least, most and distinct times
@@ -82,10 +84,12 @@ class State:
     texts: list[File] = field(default_factory=list)
     frontiers: list[Antichain] = field(default_factory=list)  # of the parts
     inputs: dict[str, Antichain] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)  # of every shard: bytes of memory
 
     def copy(self) -> State:
         chains = {section: list(names) for section, names in self.chains.items()}
-        return State(chains, dict(self.lengths), list(self.texts), list(self.frontiers), dict(self.inputs))
+        kept = dict(self.lengths), list(self.texts), list(self.frontiers), dict(self.inputs), dict(self.sizes)
+        return State(chains, *kept)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -94,6 +98,7 @@ class State:
             "texts": self.texts,
             "frontiers": self.frontiers,
             "inputs": self.inputs,
+            "sizes": self.sizes,
         }
 
     @staticmethod
@@ -105,13 +110,17 @@ class State:
             data["texts"],
             [chain(times) for times in data["frontiers"]],
             {name: chain(times) for name, times in data["inputs"].items()},
+            data["sizes"],
         )
 
 
 class SparkRuntime:
-    """`wide_rows`, `narrow_words` and `width` are for those who measure and test."""
+    """`task_bytes` bounds the state that one task holds; the other options are for those who measure and test."""
 
-    OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", "wide_rows", "narrow_words", "width", *LIMITS)
+    OPTIONS = (
+        *("task_bytes", "rewriting", "slice_times", "reserve", "forget_times", "wide_rows", "narrow_words", "width"),
+        *LIMITS,
+    )
 
     def __init__(
         self,
@@ -125,6 +134,7 @@ class SparkRuntime:
         wide_rows: int = WIDE_ROWS,
         narrow_words: int = NARROW_WORDS,
         width: int | None = None,
+        task_bytes: int = TASK_BYTES,
         base: int | None = None,
         store: Store | None = None,
         durable: bool = False,
@@ -159,6 +169,7 @@ class SparkRuntime:
             "base": base,
             "reserve": reserve,
             "root": root,
+            "task_bytes": task_bytes,
             "options": options,
         }
         first: Antichain = (tuple(-(2**63) + 1 for _ in graph.coordinates),)
@@ -481,9 +492,10 @@ class Step:
             self.files_left.append({name: refs for name, refs in later.items() if refs})
 
     def run(self) -> None:
-        rows = sum(map(self.total, range(len(self.uppers))))
-        if rows >= self.runtime.wide_rows and self.count > 1:
-            for part in range(len(self.uppers)):
+        parts = range(len(self.uppers))
+        rows = sum(map(self.total, parts))
+        if self.count > 1 and (rows >= self.runtime.wide_rows or len(self.fewest(parts)) > 1):
+            for part in parts:
                 self.go_wide(part)
         else:
             self.go_narrow(range(len(self.uppers)))
@@ -494,6 +506,11 @@ class Step:
         """The rows that a part is given."""
         in_files = sum(ref["rows"] for refs in self.files[part].values() for ref in refs)
         return in_files + sum(len(block[2]) for block in self.rows[part].values())
+
+    def fewest(self, parts: Sequence[int], seats: list[list[int]] | None = None) -> list[list[int]]:
+        """As few tasks as can hold some parts, each no more than it may: their shards, neighbours that sit together."""
+        sizes = [sum(self.state.sizes.get(f"{part}/{i}", 0) for part in parts) for i in range(self.count)]
+        return brought_together(seats or [[i] for i in range(self.count)], sizes, self.runtime.program["task_bytes"])
 
     def refs(self, part: int, rows: dict[str, Rows]) -> dict[str, list[Ref]]:
         """Rows as an order names them: those that go with it, and those in files."""
@@ -538,15 +555,17 @@ class Step:
         runtime, rows, upper = self.runtime, self.rows[part], self.uppers[part]
         if not rows and not self.files[part] and not self.moves(part):
             return
-        slices = self.slices(part, rows)
-        if self.total(part) < runtime.wide_rows or slices is None or len(slices) > WIDE_SLICES:
+        slices, seats = self.slices(part, rows), self.fewest([part])
+        is_small = self.total(part) < runtime.wide_rows
+        if slices is None or (len(seats) == 1 and (is_small or len(slices) > WIDE_SLICES)):
             self.go_narrow([part])
             return
         width = min(self.count, runtime.width or runtime.cluster.width)
-        seats = [list(range(self.count * i // width, self.count * (i + 1) // width)) for i in range(width)]
+        if not is_small and len(seats) < width:
+            seats = [list(range(self.count * i // width, self.count * (i + 1) // width)) for i in range(width)]
         lower = self.state.frontiers[part]
         for number, times in enumerate(slices):
-            tasks = []
+            tasks, width = [], len(seats)
             for i, shards in enumerate(seats):
                 dealt = {name: (lanes[:, i::width], at[i::width], d[i::width]) for name, (lanes, at, d) in rows.items()}
                 work = {
@@ -564,8 +583,10 @@ class Step:
                 letters = [letter for one in met for letter in one["letters"]]
                 agreed = min(one["least"] for one in met)
                 if sum(one["pending"] for one in met) <= runtime.narrow_words:
-                    self.finish_narrow(part, letters, agreed, rows, times)
-                    return
+                    seats = self.fewest([part], seats)
+                    if len(seats) == 1:
+                        self.finish_narrow(part, letters, agreed, rows, times)
+                        return
                 work = {"part": part, "how": "resume", "letters": letters, "agreed": agreed}
                 met = self.superstep([{"shards": shards, "works": [work]} for shards in seats])
 
@@ -619,7 +640,9 @@ class Step:
         runtime = self.runtime
         parts = {work["part"] for task in tasks for work in task["works"]}
         for task in tasks:
-            task["chains"] = {f"{p}/{i}": self.state.chains[f"{p}/{i}"] for p in sorted(parts) for i in task["shards"]}
+            sections = [f"{p}/{i}" for p in sorted(parts) for i in task["shards"]]
+            task["chains"] = {section: self.state.chains[section] for section in sections}
+            task["sizes"] = {section: self.state.sizes.get(section, 0) for section in sections}
         named = {name for task in tasks for chain in task["chains"].values() for name in chain}
         facts = {
             "program": runtime.program,
@@ -642,6 +665,7 @@ class Step:
             name, length = answer["segment"]
             self.state.lengths[name] = length
             self.state.chains.update(answer["chains"])
+            self.state.sizes.update(answer["sizes"])
         self.counted.update(answer["counters"])
         if answer["fresh"]:
             ids = self.learn(tuple(arrays[i] for i in answer["fresh"]))
@@ -689,6 +713,25 @@ class Step:
 def is_due(time: Sequence[int], upper: Antichain) -> bool:
     """Whether a time is complete under a frontier."""
     return not any(all(a >= b for a, b in zip(time, element, strict=True)) for element in upper)
+
+
+def brought_together(seats: list[list[int]], sizes: list[int], most: int) -> list[list[int]]:
+    """Neighbours at one seat as long as it is not too much; who sat together stays together, as do their letters.
+
+    >>> brought_together([[0, 1], [2], [3], [4, 5]], [2, 2, 3, 3, 1, 9], 8)
+    [[0, 1, 2], [3], [4, 5]]
+    """
+    found: list[list[int]] = []
+    room = -1
+    for seat in seats:
+        size = sum(sizes[i] for i in seat)
+        if found and size <= room:
+            found[-1] = found[-1] + seat
+            room -= size
+        else:
+            found.append(seat)
+            room = most - size
+    return found
 
 
 def check_python(version: list[int]) -> None:

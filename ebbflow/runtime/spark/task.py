@@ -45,6 +45,7 @@ class Shard:
 
     def __init__(self, worker: Worker):
         self.worker, self.pages = worker, Pages(worker)
+        self.used_at = 0  # the number of the last task that hosted it
         self.is_new = True  # laid out, and never run
         self.is_clean = True  # as its chain says
 
@@ -65,6 +66,7 @@ class Hosting:
         self.shards: dict[tuple[int, int], Shard] = {}
         self.hosts: dict[tuple[int, tuple[int, ...]], Host] = {}
         self.texts = Texts(Pool())
+        self.tasks = 0
 
     def close(self) -> None:
         self.hosts.clear()
@@ -97,6 +99,32 @@ class Hosting:
 
     # ---- hosts ------------------------------------------------------------------------------------
 
+    def make_room(self, wanted: dict[str, int]) -> None:
+        """Let go of the shards that were not used for longest, until those that are wanted have room beside the rest.
+
+        wanted: the bytes of the shards that a task is to host, "part/shard".
+        """
+        self.tasks += 1
+        others: list[tuple[int, tuple[int, int], int]] = []
+        for (part, i), shard in self.shards.items():
+            if f"{part}/{i}" in wanted:
+                shard.used_at = self.tasks
+            else:
+                others.append((shard.used_at, (part, i), 8 * shard.pages.live))
+        held = sum(wanted.values()) + sum(size for _, _, size in others)
+        for _, key, size in sorted(others):
+            if held <= self.program["task_bytes"]:
+                break
+            self.let_go([key])
+            held -= size
+
+    def let_go(self, keys: list[tuple[int, int]]) -> None:
+        for part, i in keys:
+            for key in [key for key in self.hosts if key[0] == part and i in key[1]]:
+                del self.hosts[key]
+            if (part, i) in self.shards:
+                self.shards.pop((part, i)).close()
+
     def host(self, part: int, shards: tuple[int, ...], chains: dict[str, list[str]], lengths: dict[str, int]) -> Host:
         """A host of these shards, in the state that their chains say."""
         read: dict[str, dict[str, Delta]] = {}
@@ -107,12 +135,7 @@ class Hosting:
             return read[name][which]
 
         fresh = [i for i in shards if self.must_be_new(part, i, chains[f"{part}/{i}"])]
-        if fresh:
-            for key in [key for key in self.hosts if key[0] == part and set(key[1]) & set(fresh)]:
-                del self.hosts[key]
-            for i in fresh:
-                if (part, i) in self.shards:
-                    self.shards.pop((part, i)).close()
+        self.let_go([(part, i) for i in fresh])
         host = self.hosts.get((part, shards))
         if host is None:
             host = Host(
@@ -144,6 +167,7 @@ class Hosting:
             base = program["base"] + part * self.count * program["reserve"]  # of the first worker
             worker = Worker(plan, i, self.count, self.texts.pool, reserve=program["reserve"], base=base, **options)
             self.shards[part, i] = Shard(worker)
+            self.shards[part, i].used_at = self.tasks
         return self.shards[part, i]
 
     def write(self, used: list[tuple[int, int]], mid_walk: bool) -> tuple[File, dict[str, list[str]]]:
@@ -218,6 +242,7 @@ class Task:
     def run(self) -> bytes:
         hosting = self.hosting
         hosting.tell_texts(self.facts["texts"], [self.arrays[i] for i in self.facts["fresh"]])
+        hosting.make_room(self.task["sizes"])
         results: dict[str, list[Rows]] = {}
         mid_walk = False
         for work in self.task["works"]:
@@ -234,6 +259,7 @@ class Task:
                 settle_down(hosting.shards[key].worker)
         if self.used:
             self.answer["segment"], self.answer["chains"] = hosting.write(self.used, mid_walk)
+            self.answer["sizes"] = {f"{part}/{i}": 8 * hosting.shards[part, i].pages.live for part, i in self.used}
         self.answer["counters"] = self.counters()
         return blobs.write(self.answer, self.sent)
 
