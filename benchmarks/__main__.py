@@ -13,11 +13,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks import data, recompute, report, runner, rust, table
+from benchmarks import data, on_spark, recompute, report, runner, rust, spark_report, table
 from benchmarks.table import Row
 from ebbflow.tools import warm
 
 FIVE_MINUTES = 300.0
+AN_HOUR = 3600.0
+SPARK = "spark"
 
 
 class Saying:
@@ -64,7 +66,7 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice(table.NAMES), metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=click.Choice([*table.NAMES, SPARK]), metavar="[NAME]...")
 @click.option("--size", type=click.Choice([*table.SIZES, "all"]), default="small", show_default=True)
 @click.option("--steps", callback=numbers, help="Times handed over at once: 1,10,100.")
 @click.option("--workers", callback=numbers, help="Numbers of workers: 1,2.")
@@ -79,7 +81,9 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
 )
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each side, instead of three.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Other data of the same kind.")
-@click.option("--limit", type=float, default=FIVE_MINUTES, show_default=True, help="Seconds that one run may take.")
+@click.option("--limit", type=float, help="Seconds that one run may take: 300, and on Spark 3600.")
+@click.option("--view", "views", multiple=True, type=click.Choice([*on_spark.VIEWS, "step", "load"]), help="On Spark.")
+@click.option("--cluster", is_flag=True, help="On Spark: a Master and two Workers on the loopback, not local[2].")
 @click.option("--save/--no-save", default=True, help="Write benchmarks/results/DATE-COMMIT.json.")
 def main(
     names: tuple[str, ...],
@@ -90,13 +94,21 @@ def main(
     against: tuple[str, ...],
     repeats: int | None,
     seed: int,
-    limit: float,
+    limit: float | None,
+    views: tuple[str, ...],
+    cluster: bool,
     save: bool,
 ) -> None:
     """Measure our programs beside the Rust original, in one go, and compare what they found.
 
-    NAME is a workload: degrees, reach, bfs, scc, chains, tpch, arrangement, sustained, startup, feeding.
+    NAME is a workload: degrees, reach, bfs, scc, chains, tpch, arrangement, sustained, startup, feeding.  `spark` is
+    measured by itself: micro-batches beside recomputing with Spark.
     """
+    if SPARK in names:
+        if len(names) > 1:
+            raise click.ClickException("spark is measured by itself: `ebbflow bench spark`.")
+        measure_on_spark(size, views, cluster, limit or AN_HOUR, save)
+        return
     rows = table.chosen(names, size, steps, workers, times, seed)
     if not rows:
         raise click.ClickException(
@@ -116,7 +128,7 @@ def main(
         saying.expect(sum(row.repeats * len(runner.sides_of(row, peers)) for row in rows))
         measured: list[report.Figures] = []
         try:
-            for outcome in runner.interleaved(rows, peers, limit, saying.run):
+            for outcome in runner.interleaved(rows, peers, limit or FIVE_MINUTES, saying.run):
                 measured += report.rows_of(outcome, seed)
         except KeyboardInterrupt:
             left_out.append("Interrupted: what was measured until then follows.")
@@ -124,6 +136,33 @@ def main(
     report.show(measured, console)
     for sentence in left_out:
         console.print(sentence, highlight=False)
+    if save and measured:
+        console.print(f"Written to {report.save(measured)}", highlight=False)
+    if any(row["checks_equal"] is False for row in measured):
+        console.print("Two programs found different answers.", style="bold red")
+        sys.exit(1)
+
+
+def measure_on_spark(size: str, views: tuple[str, ...], cluster: bool, limit: float, save: bool) -> None:
+    warm.warm()
+    saying, measured, left_out = Saying(), list[report.Figures](), list[str]()
+    with saying.bar:
+        saying.expect(len(on_spark.orders_of(size, views)))
+        where = on_spark.CLUSTER if cluster else on_spark.MASTER
+        try:
+            tables = lambda scale: data.tpch(scale, saying)
+            for order, found in on_spark.all_of(size, views, cluster, tables, saying, limit):
+                saying.run(f"{order['name']} done")
+                if isinstance(found, str):
+                    left_out.append(found)
+                else:
+                    measured += spark_report.rows_of(order, found, where)
+        except KeyboardInterrupt:
+            left_out.append("Interrupted: what was measured until then follows.")
+    console = Console(width=None if Console().is_terminal else 200)
+    spark_report.show(measured, console)
+    for sentence in left_out:
+        console.print(sentence, highlight=False, markup=False)
     if save and measured:
         console.print(f"Written to {report.save(measured)}", highlight=False)
     if any(row["checks_equal"] is False for row in measured):

@@ -27,6 +27,7 @@ from ebbflow.trace.store import Store
 PACKED = "dest int, blob binary"
 FEW_ROWS = 1 << 14  # of one task, that come back to the driver
 TIMES_TOLD = 4096  # distinct times of one task, that the driver is told
+PORTION = 1 << 26  # bytes of packed rows that are put in order together
 MIX = np.int64(-7046029254386353131)
 
 
@@ -171,11 +172,24 @@ def staging(root: str, stays: list[str]) -> Callable[[Iterator[Any]], Iterator[A
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        found = [bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()]
-        if found:
+        for found in portions(bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()):
             yield pa.record_batch([pa.array([stage(Store(root), found, stays)], pa.binary())], ["answer"])
 
     return run
+
+
+def portions(found: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """As much at once as a task should hold in memory: what it makes of them is a few times as large."""
+    portion: list[bytes] = []
+    size = 0
+    for blob in found:
+        portion.append(blob)
+        size += len(blob)
+        if size >= PORTION:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def stage(store: Store, packed: list[bytes], stays: list[str]) -> bytes:

@@ -57,6 +57,7 @@ FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
 STAGING_TASKS = 8  # behind the shuffle of a frame
+FEW_STAGED = 50_000  # rows of a frame, after which the next one is expected to be small too, and gets one task
 WIDE_ROWS = 200_000  # from so many rows on a step is begun by several tasks
 NARROW_WORDS = 1 << 20  # when so few words wait anywhere, one task goes through the rest
 WIDE_SLICES = 8  # a step cut into more slices is not worth as many supersteps
@@ -187,6 +188,7 @@ class SparkRuntime:
         }
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
+        self.staging_tasks = min(shards, STAGING_TASKS)
         self.is_durable = durable
         self.release: Callable[[], object] | None = None
         self.words: dict[str, Any] = {}  # what the session said at the last step
@@ -212,7 +214,7 @@ class SparkRuntime:
 
         frames: with each, what is told to whoever packs it.  stays: inputs whose rows come back, however many.
         """
-        tasks = min(self.count, STAGING_TASKS)
+        tasks = self.staging_tasks
         for told, _ in frames:
             told |= {"shards": self.count, "tasks": tasks, "place": self.place_of(told["input"])}
         found: Ref = {"count": 0, "sums": [0, 0]}
@@ -232,6 +234,7 @@ class SparkRuntime:
                     rows.setdefault(name, []).append(((lanes, times, diffs), order))
                 else:
                     files.setdefault(name, []).append(told)
+        self.staging_tasks = 1 if found["count"] <= FEW_STAGED else min(self.count, STAGING_TASKS)
         return Staged(found["count"], "{:016x}{:016x}".format(*found["sums"]), rows, files)
 
     def feed_staged(self, name: str, refs: list[Ref]) -> None:
