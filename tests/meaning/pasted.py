@@ -5,8 +5,9 @@ import datetime
 from decimal import Decimal
 from math import inf, nan
 
+from ebbflow.columns.ddl import schema_of as Schema  # as a schema is printed
 from ebbflow.columns.expression import Call, Column, Literal
-from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Schema, Type
+from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Type
 from ebbflow.dataflow.graph import Loop
 from ebbflow.dataflow.nodes import (
     Aggregate,
