@@ -38,7 +38,7 @@ from benchmarks.generator import Checks
 from ebbflow.algorithms import connected_components
 
 MASTER, CLUSTER = "local[2]", "two Workers"
-REPEATS = {1: 9, 1_000: 5}  # of a batch of so many changes; larger ones three times
+REPEATS = {1: 9, 1_000: 5, 100_000: 1}  # of a batch of so many changes; of other sizes three times
 SOON = 20.0  # seconds of a recomputation that is worth repeating, as the first is slower
 ROOTS = 10
 WARM_UP = 2  # steps after a load, that are told apart: both of Spark's processes have to take up the state
@@ -414,10 +414,10 @@ def memories() -> Found:
     for pid in standalone.below(os.getpid()):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"pyspark" in command and b"daemon" in command:
-                workers.append(memory(pid).get("VmHWM", 0))
-            elif b"java" in command.split(b"\0")[0]:
+            if command.split(b"\0")[0].endswith(b"java"):
                 jvm = max(jvm, memory(pid).get("VmHWM", 0))
+            elif b"daemon" in command:
+                workers.append(memory(pid).get("VmHWM", 0))
         except OSError:
             continue
     return {"driver MB": memory().get("VmHWM"), "JVM MB": jvm, "workers MB": sorted(workers, reverse=True)}
