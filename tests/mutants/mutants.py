@@ -277,16 +277,16 @@ MUTANTS = [
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
-        "what was said along a line in a loop is kept as its last answer",
-        "operators/lined.py",
-        "    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 ",
-        "    if H[nd + READERS + 3] == 0 ",
-    ),
-    Mutant(
         "a scan answers at times that are not complete",
         "operators/lined.py",
         "    return is_complete(H, W, last)  # then",
         "    return True  # then",
+    ),
+    Mutant(
+        "what was said along a line in a loop is kept as its last answer",
+        "operators/lined.py",
+        "    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 ",
+        "    if H[nd + READERS + 3] == 0 ",
     ),
     Mutant(
         "any past of a key is taken for one moment",
