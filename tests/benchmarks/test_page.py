@@ -38,6 +38,11 @@ def results(tmp_path, name="2026-01-02-abc.json", **changed):
     return path
 
 
+def test_the_page_shows_the_results_that_it_names():
+    text = page.PAGE.read_text()
+    assert page.written(text, page.named(text)) == text
+
+
 def test_what_stands_between_marks_is_replaced_and_prose_stays(tmp_path):
     text = page.written(EMPTY, results(tmp_path))
     assert "old" not in text and text.count("prose") == 3 and text.startswith("before\n")
