@@ -572,7 +572,7 @@ def all_of(
             place = Path(tempfile.mkdtemp(prefix="cluster-"))
             stack.callback(shutil.rmtree, place, True)
             say("starting a Master and two Workers")
-            settings = stack.enter_context(standalone.cluster(place))
+            settings = stack.enter_context(standalone.cluster(place)).settings
         for group in [orders] if size == "small" else [[order] for order in orders]:
             yield from asked(group, settings, say, limit)
 

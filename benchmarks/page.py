@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.report import RESULTS, Figures, number
+from benchmarks.report import RESULTS, Figures, cells, number, spread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 WORDS = {"goal": "goal", "first": "yes", "no": "**no**", None: ""}
@@ -34,26 +34,9 @@ def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def beside_the_original(rows: list[Figures]) -> str:
-    def cells(row: Figures) -> tuple[str, ...]:
-        name = row["workload"] if row["measure"] == "time" else f"{row['workload']}: {row['measure']}"
-        steps = " / ".join(number(row.get(part)) for part in ("p50", "p99", "max"))
-        return (
-            name,
-            row["size"],
-            f"{row['step']:,}" if row["step"] else "",
-            str(row["workers"]),
-            number(row["ours"]),
-            number(row["rust"]),
-            row["unit"],
-            number(row["ratio"]),
-            number(row["first"]),
-            number(row["goal"]),
-            WORDS[row["reached"]] + (" (disturbed)" if row["disturbed"] else ""),
-            steps if row["step"] == 1 and row["measure"] == "time" else "",
-        )
-
     head = ("workload", "size", "step", "workers", "ours", "Rust", "unit", "ratio", "must be", "goal", "reached")
-    return grid((*head, "p50 / p99 / max us"), [cells(row) for row in rows])
+    said = lambda row: WORDS[row["reached"]] + (" (disturbed)" if row["disturbed"] else "")
+    return grid((*head, "p50 / p99 / max us"), [(*cells(row), said(row), spread(row)) for row in rows])
 
 
 def beside_starting_over(rows: list[Figures]) -> str:

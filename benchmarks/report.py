@@ -114,19 +114,10 @@ def show(rows: list[Figures], console: Console) -> None:
         drawn.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for row in rows:
         drawn.add_row(
-            row["workload"] if row["measure"] == "time" else f"{row['workload']}: {row['measure']}",
-            row["size"],
-            f"{row['step']:,}" if row["step"] else "",
-            str(row["workers"]),
-            number(row["ours"]),
-            number(row["rust"]),
-            row["unit"],
-            number(row["ratio"]),
-            number(row["first"]),
-            number(row["goal"]),
+            *cells(row),
             MARKS[row["reached"]],
             {True: "yes", False: "[bold red]NO[/]", None: ""}[row["checks_equal"]],
-            " / ".join(number(row.get(name)) for name in ("p50", "p99", "max")) if row["step"] == 1 else "",
+            spread(row),
             "disturbed" if row["disturbed"] else "",
         )
     console.print(drawn)
@@ -134,6 +125,27 @@ def show(rows: list[Figures], console: Console) -> None:
     for row in rows:
         if row["trouble"] and row["measure"] in ("time", rows[0]["measure"]):
             console.print(f"{row['workload']}, {row['size']}: {row['trouble']}", highlight=False, markup=False)
+
+
+def cells(row: Figures) -> tuple[str, ...]:
+    """What was measured, ours, the peer's and their ratio, and what it has to be."""
+    return (
+        row["workload"] if row["measure"] == "time" else f"{row['workload']}: {row['measure']}",
+        row["size"],
+        f"{row['step']:,}" if row["step"] else "",
+        str(row["workers"]),
+        number(row["ours"]),
+        number(row["rust"]),
+        row["unit"],
+        *(number(row[name]) for name in ("ratio", "first", "goal")),
+    )
+
+
+def spread(row: Figures) -> str:
+    """Of single steps, the median, the hundredth slowest and the slowest; only where they were measured."""
+    if row["step"] != 1 or row.get("p50") is None:
+        return ""
+    return " / ".join(number(row[name]) for name in ("p50", "p99", "max"))
 
 
 def show_starting_over(rows: list[Figures], console: Console) -> None:

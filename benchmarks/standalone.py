@@ -15,31 +15,42 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PATIENCE = 120.0
 DEPLOY = "org.apache.spark.deploy"
 HERE = "127.0.0.1"
 
 
-@contextmanager
-def cluster(place: Path, memory: str = "3g") -> Iterator[dict[str, Any]]:
-    """The settings of a session that uses it."""
-    secret, port = uuid.uuid4().hex, free_port()
-    master = f"spark://{HERE}:{port}"
-    running = [start(place / "master", secret, f"{DEPLOY}.master.Master", "--host", HERE, "--port", str(port))]
-    try:
-        wait_for(port, running[0])
-        for i in (1, 2):
-            words = ("--host", HERE, "--cores", "1", "--memory", memory, "--work-dir", str(place / f"worker{i}"))
-            running.append(start(place / f"worker{i}.log", secret, f"{DEPLOY}.worker.Worker", *words, master))
-        yield {
-            "master": master,
+class Cluster(NamedTuple):
+    master: str  # its address
+    secret: str
+    workers: tuple[int, ...]  # the numbers of their processes
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of a session that uses it."""
+        return {
+            "master": self.master,
             "spark.authenticate": "true",
-            "spark.authenticate.secret": secret,
+            "spark.authenticate.secret": self.secret,
             "spark.executor.memory": "1g",
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         }
+
+
+@contextmanager
+def cluster(place: Path, memory: str = "3g", secret: str | None = None) -> Iterator[Cluster]:
+    secret, port = secret or uuid.uuid4().hex, free_port()
+    master = f"spark://{HERE}:{port}"
+    log = place / "master.log"
+    running = [start(log, secret, f"{DEPLOY}.master.Master", "--host", HERE, "--port", str(port))]
+    try:
+        wait_for(port, running[0], log)
+        for i in (1, 2):
+            words = ("--host", HERE, "--cores", "1", "--memory", memory, "--work-dir", str(place / f"worker{i}"))
+            running.append(start(place / f"worker{i}.log", secret, f"{DEPLOY}.worker.Worker", *words, master))
+        yield Cluster(master, secret, tuple(worker.pid for worker in running[1:]))
     finally:
         for process in reversed(running):
             for child in below(process.pid):
@@ -66,7 +77,7 @@ def start(log: Path, secret: str, *arguments: str) -> subprocess.Popen[bytes]:
         "PYSPARK_PYTHON": sys.executable,
     }
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log.with_suffix(".log"), "wb") as out:
+    with open(log, "wb") as out:
         command = [str(home / "bin" / "spark-class"), *arguments[:1], "--webui-port", "0", *arguments[1:]]
         return subprocess.Popen(command, env=settings, stdout=out, stderr=subprocess.STDOUT)
 
@@ -77,15 +88,18 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    began = time.monotonic()
-    while time.monotonic() - began < PATIENCE and process.poll() is None:
-        try:
-            socket.create_connection((HERE, port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise OSError("Spark's Master did not start")
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a server that was started listens; if it ends before, what its log says."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended: {log.read_text()[-2000:]}")
+        with socket.socket() as tried:
+            tried.settimeout(1)
+            if tried.connect_ex((HERE, port)) == 0:
+                return
+        time.sleep(0.2)
+    raise RuntimeError(f"the server did not open its port in {PATIENCE:.0f} seconds: {log.read_text()[-2000:]}")
 
 
 def below(pid: int) -> list[int]:

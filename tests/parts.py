@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from benchmarks.standalone import free_port, wait_for
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.spark.session import require
 from ebbflow.runtime.spark.session import spark as make_session
@@ -95,22 +94,3 @@ def broker(place: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             running.kill()
             running.wait(30)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def wait_for(port: int, running: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        if running.poll() is not None:
-            raise RuntimeError(f"the broker ended: {log.read_text()[-2000:]}")
-        with socket.socket() as tried:
-            tried.settimeout(1)
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    raise RuntimeError("the broker did not open its port in two minutes")

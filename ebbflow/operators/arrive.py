@@ -9,7 +9,7 @@ Rule: a block leaves what its rows would leave, delivered one after the other.
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES
+from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES, hash_block
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
@@ -25,7 +25,7 @@ from ebbflow.operators.node import (
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import is_complete
-from ebbflow.trace.heap import BLOCK, CROWD, LEN, PTR, ROW, reserve
+from ebbflow.trace.heap import BLOCK, CROWD, LAST, LEN, PTR, ROW, reserve
 from ebbflow.trace.segment import VALUE, push_entry
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import KEYS, QUEUED, WIDTH, segment_of
@@ -45,24 +45,6 @@ def copy_row(H, columns, row, to, lanes):
     """Some lanes of a row of the block, side by side."""
     for k in range(lanes):
         H[to + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
-
-
-@kernel
-def hash_block(H, b, nk, n):
-    """The hashes of the first nk lanes of a block's rows, as `hash_lanes` has them, in HASHES."""
-    hashes = b + HASHES
-    columns = b + COLUMNS_AT
-    for i in range(n):
-        H[hashes + i] = 0
-    for k in range(nk):
-        c = H[columns + 2 * k]
-        s = H[columns + 2 * k + 1]
-        for i in range(n):
-            h = (H[hashes + i] ^ H[c + i * s]) * -7046029254386353131
-            H[hashes + i] = h ^ ((h >> 29) & 0x7FFFFFFFF)
-    for i in range(n):
-        h = H[hashes + i] * -4658895280553007687
-        H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & 0x7FFFFFFFFFFFFFFF
 
 
 @kernel
@@ -121,7 +103,7 @@ def add_to_keys(H, W, nd, b, rounds, ranks, rstep, diffs, dstep, sign, n):
 def arrive(H, W, nd, rounds, ranks, rstep, diffs, dstep, sign, n):
     """The block's rows have come to an arrangement or a reduction, at these rounds and at times that are complete."""
     b = H[W + BLOCK]
-    hash_block(H, b, H[H[nd + TB] + KEYS], n)
+    hash_block(H, b, H[H[nd + TB] + KEYS], n, LAST)
     if H[nd + KIND] != REDUCE:
         v = bucket_for(H, W, nd, rounds) + B_ITEMS
         wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)

@@ -35,6 +35,24 @@ def set_column(H, columns, k, at, step):
 
 
 @kernel
+def hash_block(H, b, nk, n, mask):
+    """The hashes of the first nk lanes of a block's rows, in HASHES: as many bits as the mask has of `hash_lanes`."""
+    hashes = b + HASHES
+    columns = b + COLUMNS_AT
+    for i in range(n):
+        H[hashes + i] = 0
+    for k in range(nk):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(n):
+            h = (H[hashes + i] ^ H[c + i * s]) * -7046029254386353131
+            H[hashes + i] = h ^ ((h >> 29) & 0x7FFFFFFFF)
+    for i in range(n):
+        h = H[hashes + i] * -4658895280553007687
+        H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & mask
+
+
+@kernel
 def pick_lanes(H, b, stage):
     """The columns that a stage picks become the columns of the block."""
     columns = b + COLUMNS_AT

@@ -37,68 +37,35 @@ from ebbflow.trace.table import KEYS, WIDTH, segment_of
 # ---- counts along a line ---------------------------------------------------------------------------
 
 
-@kernel
-def count_along(H, W, nd, total, nv):
-    """A count, or presence, along one line of times: what was said before is what the last moment said."""
-    present = H[nd + OP] == DISTINCT
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    d = reserve(H, W, W + DELTA, 2 * (nv + 2) * (H[W + EVENTS + LEN] // EVENT))
-    start = d
-    while a < an:
-        t = H[a]
-        was = total
-        while a < an and H[a] == t:
-            total += H[a + 1]
-            a += EVENT
-        H[W + EVALS] += 1
-        if present:
-            if (was > 0) != (total > 0):
-                H[d] = t
-                H[d + 1] = 1 if total > 0 else -1
-                d += 2
-        elif was != total:
-            if was != 0:
-                H[d] = t
-                H[d + 1] = -1
-                for k in range(nv):
-                    H[d + 2 + k] = was
-                d += nv + 2
-            if total != 0:
-                H[d] = t
-                H[d + 1] = 1
-                for k in range(nv):
-                    H[d + 2 + k] = total
-                d += nv + 2
-    H[W + DELTA + LEN] = d - start
-
-
 @inline
-def put_change(H, d, rounds, rank, diff, key, nk, lanes, count):
-    """A row of a node's buffer at d: the key, and the count in every other lane.  Returns the end of it."""
-    H[d] = rounds
-    H[d + 1] = rank
-    H[d + 2] = diff
+def put_answer(H, d, head, rounds, rank, diff, key, nk, lanes, count):
+    """A row at d: its rounds if it has a head of three words, rank and diff, the key, the count in every other lane.
+
+    Returns the end of it.
+    """
+    H[d] = rounds  # or the rank, which is written over it
+    H[d + head - 2] = rank
+    H[d + head - 1] = diff
+    d += head
     for k in range(nk):
-        H[d + 3 + k] = H[key + k]
+        H[d + k] = H[key + k]
     for k in range(nk, lanes):
-        H[d + 3 + k] = count
-    return d + 3 + lanes
+        H[d + k] = count
+    return d + lanes
 
 
 @kernel
-def send_along(H, W, nd, rc, nk, rounds, total):
-    """The same straight into the node's buffer.  Returns the count at the end.
+def answer_along(H, W, nd, v, head, rounds, key, nk, lanes, total):
+    """A count, or presence, along one line of times: what was said before is what the last moment said.
 
-    needs:  the events of a line in EVENTS.
+    needs:  the line's events in EVENTS, and the total before them.
+    leaves: behind what is in the vector at v, a row for each answer that begins or ends; returns the total at the end.
     """
     present = H[nd + OP] == DISTINCT
-    lanes = H[nd + LANES]
     a = H[W + EVENTS + PTR]
     an = a + H[W + EVENTS + LEN]
-    v = nd + BUFFER
     n = H[v + LEN]
-    start = reserve(H, W, v, n + 2 * (lanes + 3) * (H[W + EVENTS + LEN] // EVENT)) + n
+    start = reserve(H, W, v, n + 2 * (head + lanes) * (H[W + EVENTS + LEN] // EVENT)) + n
     d = start
     moments = 0
     while a < an:
@@ -110,15 +77,31 @@ def send_along(H, W, nd, rc, nk, rounds, total):
         moments += 1
         if present:
             if (was > 0) != (total > 0):
-                d = put_change(H, d, rounds, t, 1 if total > 0 else -1, rc, nk, lanes, 0)
+                d = put_answer(H, d, head, rounds, t, 1 if total > 0 else -1, key, nk, lanes, 0)
         elif was != total:
             if was != 0:
-                d = put_change(H, d, rounds, t, -1, rc, nk, lanes, was)
+                d = put_answer(H, d, head, rounds, t, -1, key, nk, lanes, was)
             if total != 0:
-                d = put_change(H, d, rounds, t, 1, rc, nk, lanes, total)
+                d = put_answer(H, d, head, rounds, t, 1, key, nk, lanes, total)
     H[W + EVALS] += moments
-    H[W + DELTAS] += (d - start) // (lanes + 3)
     H[v + LEN] = n + d - start
+    return total
+
+
+@inline
+def count_along(H, W, nd, total, nv):
+    """The answers as changes of the key's own output, in DELTA, which is empty."""
+    answer_along(H, W, nd, W + DELTA, 2, 0, 0, 0, nv, total)
+
+
+@inline
+def send_along(H, W, nd, rc, nk, rounds, total):
+    """The answers as rows straight in the node's buffer.  Returns the total at the end."""
+    v = nd + BUFFER
+    n = H[v + LEN]
+    lanes = H[nd + LANES]
+    total = answer_along(H, W, nd, v, 3, rounds, rc, nk, lanes, total)
+    H[W + DELTAS] += (H[v + LEN] - n) // (lanes + 3)
     return total
 
 

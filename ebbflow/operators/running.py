@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.weights import add_word, float_add, int_add
-from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES
+from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
 from ebbflow.operators.node import (
     B_CROWD,
     LANES,
@@ -216,17 +216,7 @@ def find_places(H, W, ty, b, n):
     hashes = b + HASHES
     places = b + PLACES
     columns = b + COLUMNS_AT
-    for i in range(n):
-        H[hashes + i] = 0
-    for k in range(nk):
-        c = H[columns + 2 * k]
-        s = H[columns + 2 * k + 1]
-        for i in range(n):
-            h = (H[hashes + i] ^ H[c + i * s]) * -7046029254386353131
-            H[hashes + i] = h ^ ((h >> 29) & 0x7FFFFFFFF)
-    for i in range(n):  # the end of `hash_lanes`, and the slot that it leads to
-        h = H[hashes + i] * -4658895280553007687
-        H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & mask
+    hash_block(H, b, nk, n, mask)  # the slots that they lead to
     if mask * width > BEYOND_CACHE:  # ask for all of them before waiting for any
         near = 0
         for i in range(n):

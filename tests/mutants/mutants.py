@@ -277,10 +277,10 @@ MUTANTS = [
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
-        "a scan answers at times that are not complete",
+        "times that do not follow each other are taken for a line",
         "operators/lined.py",
-        "    return is_complete(H, W, last)  # then",
-        "    return True  # then",
+        "        if t != last and last >= 0 and not ranks_precede(H, W, last, t):\n",
+        "        if t != last and last >= 0 and not t:\n",
     ),
     Mutant(
         "what was said along a line in a loop is kept as its last answer",

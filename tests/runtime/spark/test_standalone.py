@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from benchmarks.standalone import below, cluster, end
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.spark.session import require
 from tests import parts
@@ -21,97 +20,9 @@ from tests.runtime.spark.drive import SECRET, drive, program
 PATIENCE = 420  # seconds, on a machine that does other things too
 
 
-def spark_class(log: Path, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-    import pyspark
-
-    home = Path(pyspark.__file__).parent
-    settings = {
-        **os.environ,
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"-Dspark.authenticate=true -Dspark.authenticate.secret='{SECRET}'",
-        "PYSPARK_PYTHON": sys.executable,
-        **environment,
-    }
-    with open(log, "wb") as out:
-        return subprocess.Popen(
-            [str(home / "bin" / "spark-class"), *arguments], env=settings, stdout=out, stderr=subprocess.STDOUT
-        )
-
-
-@contextmanager
-def cluster(place: Path):
-    """A Master and two Workers; their processes, ended by number when the block is."""
-    port = parts.free_port()
-    master = f"spark://127.0.0.1:{port}"
-    deploy = "org.apache.spark.deploy"
-    running = [
-        spark_class(
-            place / "master.log",
-            f"{deploy}.master.Master",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--webui-port",
-            "0",
-        )
-    ]
-    try:
-        parts.wait_for(port, running[0], place / "master.log")
-        for i in (1, 2):
-            work = place / f"worker{i}"
-            options = [
-                "--host",
-                "127.0.0.1",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--webui-port",
-                "0",
-                "--work-dir",
-                str(work),
-            ]
-            running.append(spark_class(place / f"worker{i}.log", f"{deploy}.worker.Worker", *options, master))
-        yield master, [worker.pid for worker in running[1:]]
-    finally:
-        for process in reversed(running):
-            for child in children(process.pid):
-                end(child)
-            process.terminate()
-        for process in running:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process started, and theirs."""
-    try:
-        found = [
-            int(c)
-            for t in os.listdir(f"/proc/{pid}/task")
-            for c in Path(f"/proc/{pid}/task/{t}/children").read_text().split()
-        ]
-    except OSError:
-        return []
-    return [one for child in found for one in (child, *children(child))]
-
-
-def end(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def executors(workers: list[int]) -> list[int]:
+def executors(workers: tuple[int, ...]) -> list[int]:
     found = []
-    for pid in [child for worker in workers for child in children(worker)]:
+    for pid in [child for worker in workers for child in below(worker)]:
         try:
             if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
@@ -148,10 +59,10 @@ class Driver:
         raise AssertionError(f"the driver ended without saying {wanted!r}: {self.log.read_text()[-3000:]}")
 
     def kill(self) -> None:
-        below = children(self.process.pid)
+        started = below(self.process.pid)
         self.process.kill()
         self.process.wait()
-        for pid in below:  # its Java, which would go by itself a little later
+        for pid in started:  # its Java, which would go by itself a little later
             end(pid)
 
 
@@ -175,12 +86,12 @@ def test_an_executor_and_a_driver_killed_in_mid_step_leave_every_change_once(tmp
         right = drive(local)
     state, log = tmp_path / "state", tmp_path / "driver.log"
     segments = lambda: len(os.listdir(state / "segments"))
-    with cluster(tmp_path) as (master, workers):
-        driver = Driver(master, state, 64, log)
+    with cluster(tmp_path, memory="1g", secret=SECRET) as running:
+        driver = Driver(running.master, state, 64, log)
         try:
             driver.hears("begins 0")
             wait_for(lambda: segments() > 8, "some supersteps")  # in the middle of a step of many
-            victims = executors(workers)
+            victims = executors(running.workers)
             assert victims, "there are executors to kill"
             end(victims[0])
             driver.hears("done 0")
@@ -188,7 +99,7 @@ def test_an_executor_and_a_driver_killed_in_mid_step_leave_every_change_once(tmp
             before = segments()
             wait_for(lambda: segments() > before, "a superstep")
             driver.kill()
-            driver = Driver(master, state, 64, log)
+            driver = Driver(running.master, state, 64, log)
             driver.hears("opened")
             assert driver.hears("begins").strip() == "begins 2", "the step that was not committed is done again"
             said = json.loads(driver.hears("{"))
