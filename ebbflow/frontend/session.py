@@ -495,9 +495,7 @@ class Session:
     def _moved(self, shown: Shown) -> tuple[Antichain, Antichain]:
         """From where an output's times can be told apart, and its frontier, after a step."""
         was, frontier, since = shown.frontier, self._runtime.frontier(shown.name), shown.since
-        if (
-            was != frontier and frontier and self._history != "all"
-        ):  # a close is no advance: what could be seen still can
+        if was != frontier and frontier and self._history != "all":  # a close takes nothing away that could be seen
             since = was
             if self._history is not None:
                 back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
@@ -711,7 +709,8 @@ class Session:
     def add_output(self, name: str) -> None:
         """Show an output that the program was given after it began to run.
 
-        Asking for its results does the same.  Its past is summed up at the times from which it is kept.
+        Asking for its results does the same.  It reads what other outputs show, where it depends on them, and what
+        is arranged of the inputs.  Its past is summed up at the times from which it is kept.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -738,9 +737,15 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
-        since = add(name)
+        since = add(name, self._past)
         frontier = self._runtime.frontier(name)
         self._show(node, since or frontier, frontier)
+
+    def _past(self, name: str) -> tuple[Antichain, Changes]:
+        """All that an output has shown, and from where on its times can be told apart."""
+        shown = self._outputs[name]
+        self._pull(shown)
+        return shown.since, shown.all() or self._nothing(shown)
 
     def counters(self) -> dict[str, Any]:
         """What the runtime counts about its work; nothing if it counts nothing.

@@ -1,24 +1,60 @@
 """Late outputs: an output that was declared while the program runs.
 
-Its past is read from what is there: an arrangement holds its input whole, folded to one time.  From then on the
-output is a part of the program like the others.
+It reads what earlier outputs show where it depends on them, so that nothing is computed twice, and inputs otherwise.
+Its past is read from what is there: an output keeps what it has shown, an arrangement holds its input whole, folded to
+one time.  From then on the output is a part of the program like the others.
 
-Rule: an output is shown from the first time at which all its inputs are known whole; what is kept nowhere is not
+Rule: an output is shown from the first time at which all that it reads is known whole; what is kept nowhere is not
 guessed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.graph import Graph, renumbered
 from ebbflow.dataflow.lower import Cell
 from ebbflow.errors import NotKept
 from ebbflow.operators import node as kinds
 from ebbflow.operators.recite import recite
 from ebbflow.runtime.host import Host
 from ebbflow.trace import heap as h
+
+SHOWN = "\x00shown "  # before the name of an output that a later one reads: no person's input is called so
+
+
+def reading(program: Graph, output: str, earlier: Iterable[str]) -> tuple[Graph, list[str], frozenset[str]]:
+    """The graph of an output: what earlier outputs show is an input there.  Which ones, and the inputs it waits for."""
+    place = {node.name: i for i, node in enumerate(program.nodes) if isinstance(node, n.Output)}
+    shown = {shows(program, place[name]): name for name in earlier}
+    waits = [program.nodes[i] for i in program.ancestors(place[output])]
+    wanted, todo = {place[output]}, [place[output]]
+    while todo:
+        new = set(program.reads(todo.pop())) - wanted
+        wanted |= new
+        todo += [number for number in new if number not in shown]
+    graph = Graph(program.coordinates)
+    graph.loops = list(program.loops)
+    moved: dict[int, int] = {}
+    for i in sorted(wanted):
+        is_read = i in shown
+        node = n.Input(SHOWN + shown[i], program.schemas[i]) if is_read else renumbered(program.nodes[i], moved)
+        moved[i] = graph.add(node, program.places[i])
+    graph.names = {moved[i]: name for i, name in program.names.items() if i in moved}
+    graph.next_of = {moved[i]: moved[j] for i, j in program.next_of.items() if i in moved and i not in shown}
+    inputs = frozenset(node.name for node in waits if isinstance(node, n.Input))
+    return graph, [shown[i] for i in sorted(wanted) if i in shown], inputs
+
+
+def shows(program: Graph, output: int) -> int:
+    """The node whose rows an output shows; an index has those of what it is an index of."""
+    (source,) = n.sources_of(program.nodes[output])
+    while isinstance(program.nodes[source], n.Arrange):
+        (source,) = n.sources_of(program.nodes[source])
+    return source
 
 
 def holder(host: Host, name: str, lanes: int) -> Cell | None:
@@ -48,12 +84,10 @@ def contents(host: Host, cell: Cell, names: tuple[str, ...]) -> tuple[np.ndarray
 
 
 def recall(hosts: list[Host], graph: Graph, output: str) -> dict[str, tuple[Host, np.ndarray, np.ndarray]]:
-    """The past of every input that an output depends on: whose it is, its lanes and diffs."""
+    """The past of every input that the graph of an output reads: whose it is, its lanes and diffs."""
     found = {}
-    node = next(i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output) and node.name == output)
-    for i in graph.ancestors(node):
-        source = graph.nodes[i]
-        if isinstance(source, n.Input):
+    for source in graph.nodes:
+        if isinstance(source, n.Input) and not source.name.startswith(SHOWN):
             held = ((host, holder(host, source.name, len(source.schema))) for host in hosts)
             host, cell = next(((host, cell) for host, cell in held if cell is not None), (None, None))
             if host is None or cell is None:

@@ -8,7 +8,9 @@ Rule: an advance happens whole or not at all; after a refusal everything is as i
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,8 +24,9 @@ from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError, PlanError
 from ebbflow.runtime.host import FEW, Antichain, Host, Rows
-from ebbflow.runtime.late import recall
+from ebbflow.runtime.late import SHOWN, reading, recall
 from ebbflow.runtime.worker import LIMITS
+from ebbflow.times import lattice
 
 
 class Part:
@@ -157,6 +160,7 @@ class LocalRuntime:
                         if name in part.stage.exports:
                             exported[name] = blocks
                         else:
+                            exported[SHOWN + name] = blocks
                             shown.append((name, blocks))
                 news.append((part, upper, left))
         except BaseException:
@@ -168,34 +172,41 @@ class LocalRuntime:
         for name, blocks in shown:
             self.done.setdefault(name, []).extend(blocks)
 
-    def add_output(self, name: str) -> Antichain:
+    def add_output(self, name: str, past: Callable[[str], tuple[Antichain, Rows]]) -> Antichain:
         """Show an output that the graph was given since; the frontier from which on its times can be told apart.
 
-        Its past, read from what is arranged, stands at the last time that is complete for all its inputs.
+        past: of an output that is shown already, all its changes, and from where on they can be told apart.
         """
-        if self.coordinates != 1 or any(part.host.plan.general for part in self.parts):
-            raise PlanError(
-                f'The output "{name}" was declared after the session began; with several coordinates, or delays, '
-                "the past cannot be read back.",
-                hint="Declare it before flow.run().",
-            )
         check(self.program)
-        node = next(i for i, one in enumerate(self.program.nodes) if isinstance(one, n.Output) and one.name == name)
-        past = recall([part.host for part in self.parts], self.program, name)
-        owners = {source: next(p for p in self.parts if p.host is host) for source, (host, _, _) in past.items()}
-        since = max((part.frontier[0][0] if part.frontier else 0 for part in owners.values()), default=1) - 1
-        graph, _ = rewrite(self.program.leading_to(node))
-        (stage,) = stages.cut(graph)
-        part = Part(stage, self.workers, self.pool, **self.options)
-        for source, (_, lanes, diffs) in past.items():
+        graph, read, waits_for = reading(self.program, name, self.part_of)
+        graph, _ = rewrite(graph)
+        known = recall([part.host for part in self.parts], graph, name)
+        if known and (self.coordinates != 1 or any(part.host.plan.general for part in self.parts)):
+            raise PlanError(
+                f'The output "{name}" was declared after the session began and reads an input; with several '
+                "coordinates, or delays, an input's past cannot be read back.",
+                hint="Declare it before flow.run(), or let it read what other outputs show.",
+            )
+        owners = {source: next(p for p in self.parts if p.host is host) for source, (host, _, _) in known.items()}
+        shown = {output: past(output) for output in read}
+        begin = [((max(part.frontier[0][0] - 1, 0) if part.frontier else 0,),) for part in owners.values()]
+        since = functools.reduce(both_passed, [*begin, *(frontier for frontier, _ in shown.values())])
+        part = Part(
+            stages.Stage(graph, waits_for, {SHOWN + output for output in read}), self.workers, self.pool, **self.options
+        )
+        begins = np.array(since, np.int64)
+        for output, (_, (lanes, times, diffs)) in shown.items():
             if len(diffs):
-                part.buffered[source] = [(lanes, np.full((len(diffs), 1), since), diffs)]
+                part.buffered[SHOWN + output] = [(lanes, lattice.advance(times, begins), diffs)]
+        for source, (_, lanes, diffs) in known.items():
+            if len(diffs):
+                part.buffered[source] = [(lanes, np.repeat(begins, len(diffs), axis=0), diffs)]
             for lanes, times, diffs in owners[source].buffered.get(source, ()):
-                part.buffered.setdefault(source, []).append((lanes, np.maximum(times, since), diffs))
+                part.buffered.setdefault(source, []).append((lanes, np.maximum(times, begins), diffs))
+        self.advance_alone(part, {source: self.frontiers.get(source, part.frontier) for source in waits_for})
         self.parts.append(part)
         self.lanes[name], self.part_of[name] = len(part.host.plan.outputs[name].schema), part
-        self.advance_alone(part, {source: self.frontiers.get(source, owners[source].frontier) for source in past})
-        return ((since,),)
+        return since
 
     def discard(self) -> None:
         """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""
@@ -264,6 +275,11 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
             taken[name] = (lanes[:, complete], times[complete], diffs[complete])
         left[name] = [(lanes[:, ~complete], times[~complete], diffs[~complete])]
     return {name: rows for name, rows in taken.items() if len(rows[2])}, left
+
+
+def both_passed(one: Antichain, other: Antichain) -> Antichain:
+    """The least times that have passed an element of either frontier."""
+    return minimal([tuple(map(max, s, t)) for s in one for t in other])
 
 
 def minimal(times: list[tuple[int, ...]]) -> Antichain:

@@ -540,7 +540,7 @@ def test_a_program_can_be_run_once_as_a_batch(runtime):
 
 def test_an_output_added_later_reaches_the_session_if_the_runtime_can():
     class Growing(OracleRuntime):
-        def add_output(self, name):
+        def add_output(self, name, past):
             number = next(
                 i for i, node in enumerate(self.graph.nodes) if isinstance(node, n.Output) and node.name == name
             )

@@ -77,3 +77,102 @@ def test_an_input_that_is_kept_nowhere_is_refused_in_a_sentence_and_the_session_
     live.insert("edges", [(1, 3)], time=1)
     live.advance_to(2)
     assert live.snapshot("degrees").rows() == [(1, 2, 1)]
+
+
+# ---- what an output shows is read by a later one ---------------------------------------------------
+
+
+def reachable(coordinates=("time",)):
+    flow = ebb.Dataflow(time=coordinates)
+    edges = flow.input("edges", "src long, dst long")
+    roots = flow.input("roots", "node long")
+    reach = roots.iterate(lambda r: r.join(edges, on={"node": "src"}).select(node="dst").concat(roots).distinct())
+    flow.output("reach", reach)
+    return flow, reach
+
+
+def declare_more(flow, reach):
+    by_parity = reach.select(odd=reach.node % 2, node="node")
+    flow.output("parity", by_parity.group_by("odd").agg(n=ebb.count(), last=ebb.max("node")))
+
+
+def declare_most(flow, reach):
+    pairs = reach.select(odd=reach.node % 2).distinct().join(reach.select(node="node", odd=reach.node % 2), on="odd")
+    flow.output("pairs", pairs)
+
+
+@pytest.mark.parametrize("history", [None, "all"])
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("coordinates", [("time",), ("epoch", "version")], ids=["line", "grid"])
+def test_an_output_that_reads_what_another_shows_says_what_an_early_one_says(coordinates, workers, history):
+    draw = random.Random(3)
+    early_flow, reach = reachable(coordinates)
+    declare_more(early_flow, reach)
+    declare_most(early_flow, reach)
+    late_flow, late_reach = reachable(coordinates)
+    early, late = (flow.run(workers=workers, history=history) for flow in (early_flow, late_flow))
+    width = len(coordinates)
+    there: list[tuple] = []  # edges, and from when on
+    for step in range(8):
+        at = [(4 * step + draw.randrange(4), *(draw.randrange(3) for _ in coordinates[1:])) for _ in range(12)]
+        news = [(draw.randrange(9), draw.randrange(9), time, 1) for time in at[:8]]
+        for time in at[8:]:
+            held = [edge for edge in there if all(s <= t for s, t in zip(edge[2], time, strict=True))]
+            if held:
+                there.remove(gone := draw.choice(held))
+                news.append((*gone[:2], time, -1))
+        there += [new[:3] for new in news if new[3] == 1]
+        for live in (early, late):
+            for src, dst, time, diff in news:
+                live.apply("edges", {"src": [src], "dst": [dst]}, time=time if width > 1 else time[0], diff=diff)
+            live.insert("roots", [(step,)], time=(4 * step, 0) if width > 1 else 4 * step)
+            live.advance_to((4 * step + 4, 0) if width > 1 else 4 * step + 4)
+        if step == 2:
+            declare_more(late_flow, late_reach)
+            late.changes("parity")
+        if step == 4:
+            declare_most(late_flow, late_reach)
+            late.changes("pairs")
+        for name in ("reach", *(["parity"] if step >= 2 else []), *(["pairs"] if step >= 4 else [])):
+            assert late.frontier(name) == early.frontier(name)
+            for first in range(4 * step, 4 * step + 4):
+                for second in range(3 if width > 1 else 1):
+                    time = (first, second) if width > 1 else first
+                    assert list(late.snapshot(name, at=time)) == list(early.snapshot(name, at=time))
+    for name in ("parity", "pairs"):
+        assert list(late.snapshot(name)) == list(early.snapshot(name))
+
+
+def test_it_computes_nothing_a_second_time():
+    flow, reach = reachable()
+    live = flow.run()
+    live.insert("edges", [(i, i + 1) for i in range(400)])
+    live.insert("roots", [(0,)])
+    live.advance_to(1)
+    whole = live.counters()["visits"]
+    flow.output("n", reach.group_by().count())
+    assert live.snapshot("n").rows() == [(401, 1)]
+    live.delete("edges", [(399, 400)])
+    live.advance_to(2)
+    assert live.snapshot("n").rows() == [(400, 1)]
+    assert live.counters()["visits"] - whole < whole // 10
+
+
+def test_a_refused_step_leaves_a_later_output_as_it_was():
+    flow, reach = reachable()
+    live = flow.run()
+    live.insert("roots", [(1,), (2,)])
+    live.advance_to(1)
+    flow.output("inverse", reach.select(x=10 // reach.node))
+    assert live.snapshot("inverse").rows() == [(5, 1), (10, 1)]
+    flow.output("sum", reach.group_by().agg(total=ebb.sum("node")))
+    assert live.snapshot("sum").rows() == [(3, 1)]
+    live.insert("roots", [(2**62,), (2**62 + 1,)])
+    with pytest.raises(ebb.EbbflowError):
+        live.advance_to(2)
+    assert live.snapshot("reach").rows() == [(1, 1), (2, 1)]
+    live.discard()
+    live.insert("roots", [(5,)])
+    live.advance_to(2)
+    assert live.snapshot("sum").rows() == [(8, 1)]
+    assert live.snapshot("inverse").rows() == [(2, 1), (5, 1), (10, 1)]
