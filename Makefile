@@ -63,7 +63,13 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(PYTEST) -q -n $(JOBS) --dist worksteal -m "not slow" tests
 
-bench: doctor warm
+.venv/.bench: $(READY)
+	@echo "Installing the tools that the benchmarks stand beside (DuckDB, rustworkx), once."
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt --group bench; \
+	else $(BIN)/python -m pip install -q -c constraints.txt --group bench; fi
+	@touch $@
+
+bench: doctor warm .venv/.bench
 	@$(BIN)/python -m ebbflow bench $(BENCH)
 
 .venv/.docs: $(READY)
