@@ -33,7 +33,9 @@ from ebbflow.trace.heap import (
     GENERAL,
     GUARD,
     LEN,
+    LINED,
     LOWER,
+    LOWEST,
     OVERFLOW,
     PTR,
     REPLAYED,
@@ -251,6 +253,23 @@ def replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w
 
 
 @kernel
+def are_lined(H, W, deltas, dn, dw, sg, w):
+    """Whether the times of both sides are on one line, in the order of their ranks."""
+    line = H[W + LINED]
+    lowest = H[W + LOWEST] - 1  # precedes all that comes in this slice
+    for j in range(dn):
+        rank = H[deltas + j * dw]
+        if rank < line and rank != lowest:
+            return False
+    p = H[sg + PTR]
+    for i in range(H[sg + LEN]):
+        rank = rank_of(H[p + i * w + 1])
+        if rank < line and rank != lowest:
+            return False
+    return True
+
+
+@kernel
 def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     """New rows `rank, diff, values` of one key at these rounds meet what the other side has shown so far."""
     if on_left:
@@ -275,7 +294,7 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     old = H[sg + OLD]
     general = H[W + GENERAL]
     if dn > MANY and n - old > MANY:
-        if general:
+        if general and not are_lined(H, W, deltas, dn, dw, sg, w):
             replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         else:
             merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)

@@ -27,13 +27,16 @@ from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.refusals import refusal
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
+from ebbflow.times.frontier import antichain
 from ebbflow.trace import heap as h
 
 Antichain = tuple[tuple[int, ...], ...]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # lanes [lanes, n], times [n, coordinates], diffs [n]
 
+NEVER = -(2**63) + 1  # the coordinates of the frontier of what has not begun
 FEW = 16  # rows that Python looks at faster than numpy
 SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's history stays in the cache
+GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
 
 
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
@@ -74,7 +77,7 @@ class Host:
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
         self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
         loops = any(isinstance(part, Begin) for part in self.plan.program)
-        self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else SLICE)
+        self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else GENERAL_SLICE if self.plan.general else SLICE)
 
     def needs_outside(self, stage: Stage) -> bool:
         return stage.as_copy() is None and program(stage.columns, stage.condition, stage.schema, self.pool) is None
@@ -86,7 +89,7 @@ class Host:
         """
         results: dict[str, list[Rows]] = {}
         if self.plan.general:
-            self.general_slice(rows, lower, upper, results)
+            self.general_slices(rows, lower, upper, results)
         elif rows:
             times = distinct([at[:, 0] for _, at, _ in rows.values()])
             if len(rows) == len(times) == len(self.workers) == 1:
@@ -157,14 +160,29 @@ class Host:
                     self.share_out(name, lanes, [ranks_of(at[:, 0], here)] * len(self.workers), diffs)
             self.walk(results)
 
-    def general_slice(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
-        """Several coordinates, or delays: all that is complete now, at once."""
+    def general_slices(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
+        """Several coordinates, or delays: what is complete, cut along the coordinate that moves most."""
+        along, cuts = cuts_of([times for _, times, _ in rows.values()], self.slice_times)
+        least = least_of(lower, [times for _, times, _ in rows.values()], upper) if cuts else []
         for worker in self.workers:
-            worker.begin_advance(keeping=False, lower=lower)
-            worker.begin_slice(upper)
-        for name, (lanes, times, diffs) in rows.items():
-            self.share_out(name, lanes, [worker.ranks(times) for worker in self.workers], diffs)
-        self.walk(results)
+            worker.begin_advance(keeping=bool(cuts), lower=lower)
+        left = {name: in_order(*part, along) if cuts else part for name, part in rows.items()}
+        for cut in [*cuts, None]:
+            here, end = left, upper
+            if cut is not None:
+                at = {name: int(np.searchsorted(times[:, along], cut)) for name, (_, times, _) in left.items()}
+                here = {name: (x[:, : at[name]], t[: at[name]], d[: at[name]]) for name, (x, t, d) in left.items()}
+                left = {name: (x[:, at[name] :], t[at[name] :], d[at[name] :]) for name, (x, t, d) in left.items()}
+                end = antichain([*upper, (*least[:along], cut, *least[along + 1 :])])
+            for worker in self.workers:
+                worker.begin_slice(end)
+            for name, (lanes, times, diffs) in here.items():
+                if len(diffs):
+                    self.share_out(name, lanes, [worker.ranks(times) for worker in self.workers], diffs)
+            self.walk(results)
+            if cut is not None:
+                for worker in self.workers:
+                    worker.set_lower(end)
 
     def share_out(self, name: str, lanes: np.ndarray, ranks: list[np.ndarray], diffs: np.ndarray) -> None:
         """Each worker takes in a part of the rows; the exchange brings them where they belong."""
@@ -343,9 +361,26 @@ def is_in_order(times: np.ndarray) -> bool:
     return bool((times[1:] >= times[:-1]).all())
 
 
-def in_order(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> Rows:
-    """The same rows in the order of their times."""
-    if is_in_order(times[:, 0]):
+def cuts_of(times: list[np.ndarray], most: int) -> tuple[int, list[int]]:
+    """The coordinate that moves most, and where it is cut, so that at most so many of its numbers come together."""
+    if sum(len(part) for part in times) <= most:
+        return 0, []
+    numbers = [distinct([part[:, k] for part in times]) for k in range(times[0].shape[1])]
+    along = max(range(len(numbers)), key=lambda k: len(numbers[k]))
+    return along, numbers[along][most::most].tolist()
+
+
+def least_of(lower: Antichain, times: list[np.ndarray], upper: Antichain) -> list[int]:
+    """For each coordinate a number that is not above that of any time to come."""
+    if any(number > NEVER for time in lower for number in time):
+        return [min(numbers) for numbers in zip(*lower, strict=True)]
+    rows = [part.min(axis=0).tolist() for part in times if len(part)]  # nothing is older than what comes first
+    return [min(numbers) for numbers in zip(*rows, *upper, strict=True)]
+
+
+def in_order(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, along: int = 0) -> Rows:
+    """The same rows in the order of their times, by one coordinate."""
+    if is_in_order(times[:, along]):
         return lanes, times, diffs
-    order = np.argsort(times[:, 0], kind="stable")
+    order = np.argsort(times[:, along], kind="stable")
     return lanes[:, order], times[order], diffs[order]

@@ -23,7 +23,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError, PlanError
-from ebbflow.runtime.host import FEW, Antichain, Host, Rows
+from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
 from ebbflow.runtime.late import SHOWN, reading, recall
 from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
@@ -36,7 +36,7 @@ class Part:
         self.stage = stage
         self.host = Host(stage.graph, workers, pool, **options)
         self.buffered: dict[str, list[Rows]] = {}
-        self.frontier: Antichain = (tuple(-(2**63) + 1 for _ in stage.graph.coordinates),)
+        self.frontier: Antichain = ((NEVER,) * len(stage.graph.coordinates),)
 
 
 class LocalRuntime:

@@ -162,7 +162,8 @@ def float_lane(value: float) -> int:
 
 def in_range(number: int) -> int:
     if not NULL < number < 2**63:
-        raise NumberOverflow(f"{number} has no place in 64 bits.")
+        shown = number if abs(number) < 10**40 else f"A number of {number.bit_length()} bits"
+        raise NumberOverflow(f"{shown} has no place in 64 bits.")
     return number
 
 

@@ -276,6 +276,7 @@ class Worker:
         H, W = self.H, self.W
         if self.plan.general:
             self.set_lower(lower)
+            self.forget_past(lower)
         self.tidy()
         H[W + h.FIRST] = self.step + 1
         H[W + h.KEEPING] = int(keeping)
@@ -289,14 +290,18 @@ class Worker:
             ]
 
     def set_lower(self, lower) -> None:
-        """The frontier to which histories fold; and when most interned times are past it, they are forgotten."""
+        """The frontier to which histories fold from now on."""
         H, W, c = self.H, self.W, len(self.plan.graph.coordinates)
         self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
         h.reserve(H, W, W + h.LOWER, len(lower) * c + 2 * c)
         self.set_lowest(lower)
-        if int(H[W + h.TIMES + h.LEN]) // c > self.forget_at:
+
+    def forget_past(self, lower) -> None:
+        """When most interned times are past the lower frontier, they are forgotten."""
+        H, W = self.H, self.W
+        if int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates) > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
-        self.set_lowest(lower)
+            self.set_lowest(lower)
 
     def set_lowest(self, lower) -> None:
         """What is older folds to the only element of the lower frontier, which has a rank before all that comes now."""
@@ -329,7 +334,7 @@ class Worker:
         H[W + h.ERROR] = 0
         if self.plan.general:
             self.heap.load(W + h.UPPER, np.array(upper, np.int64).reshape(-1))
-            mark_complete(H, W)
+            mark_complete(H, W, int(self.step > H[W + h.FIRST]))
             w.begin_slice(H, W, self.nodes, len(self.at))
 
     def ranks(self, times: np.ndarray) -> np.ndarray:

@@ -160,7 +160,9 @@ def rank_before(H, W, a, b):
 @kernel
 def join_ranks(H, W, a, b):
     """The rank of the first time that has seen both."""
-    if a == b:
+    if ranks_precede(H, W, a, b):
+        return b
+    if ranks_precede(H, W, b, a):
         return a
     c = H[W + COORDS]
     p = row_of(H, W, a)
@@ -210,9 +212,10 @@ def is_past(H, W, rank):
 
 
 @kernel
-def mark_complete(H, W):
-    """Ask anew of every interned time whether it is complete, after the upper frontier moved."""
+def mark_complete(H, W, goes_on):
+    """Ask of every interned time whether it is complete; if the upper frontier only went on, of those that were not."""
     c = H[W + COORDS]
     done = H[W + COMPLETE + PTR]
     for rank in range(H[W + TIMES + LEN] // c):
-        H[done + rank] = is_complete_row(H, W, row_of(H, W, rank))
+        if not (goes_on and H[done + rank]):
+            H[done + rank] = is_complete_row(H, W, row_of(H, W, rank))

@@ -288,11 +288,13 @@ def save(H, W, sg, w):
 @kernel
 def refresh(H, W, sg, w):
     """The first touch of a segment in a slice."""
-    first = H[sg + STAMP] < H[W + FIRST]
+    keeps = H[W + KEEPING] and H[sg + STAMP] < H[W + FIRST]
     H[sg + STAMP] = H[W + STEP]
+    if keeps and H[W + GENERAL]:
+        save(H, W, sg, w)  # as it was: a later slice of the advance folds further than the advance may
     if H[sg + LEN] > H[sg + OLD] or (H[W + GENERAL] and H[sg + LEN]):
         compact(H, W, sg, w)
-    if first and H[W + KEEPING]:
+    if keeps and not H[W + GENERAL]:
         save(H, W, sg, w)
 
 

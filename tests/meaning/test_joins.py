@@ -1,8 +1,14 @@
 """Joins: every pair of rows with equal keys, as often as the product of their counts."""
 
+from random import Random
+
+import pytest
+
 from ebbflow.columns.schema import DOUBLE, LONG, STRING
 from tests.meaning.claims import claim
-from tests.meaning.programs import ONE, call, lit, schema
+from tests.meaning.histories import Step
+from tests.meaning.programs import ONE, Sketch, call, lit, schema
+from tests.meaning.runtimes import RUNTIMES, judge
 
 
 @claim(widths=(1, 2, 3), examples=25)
@@ -107,3 +113,23 @@ def test_counts_of_different_parity_never_meet(s, x, y):
     odd = s.filter(counts, call("ne", parity, lit(0)))
     even = s.filter(counts, call("eq", parity, lit(0)))
     return s.join(odd, even, {"a": "a"}, a="left.a", b="left.b", c="right.b")
+
+
+@pytest.mark.parametrize("on_a_line", [True, False], ids=["line", "grid"])
+@pytest.mark.parametrize("runtime", ["local-1", "local-2", "local-1-sliced"])
+def test_long_histories_of_one_key_meet_where_both_have_been_seen(runtime, on_a_line):
+    random, s = Random(5), Sketch("first", "second")
+    x, y = s.input("x"), s.input("y")
+    s.output("out", s.join(x, y, {"a": "a"}, a="left.b", b="right.b"))
+
+    def at(begin):
+        first = begin + random.randrange(6)
+        return first, first if on_a_line else random.randrange(6)
+
+    steps = []
+    for begin in (0, 6, 12):
+        changes = tuple(
+            (name, (1, random.randrange(3)), at(begin), random.choice([1, 1, -1])) for _ in range(25) for name in "xy"
+        )
+        steps.append(Step(changes, tuple((name, ((begin + 6, 0),)) for name in "xy")))
+    judge(RUNTIMES[runtime], s.graph, steps)

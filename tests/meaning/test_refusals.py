@@ -9,6 +9,7 @@ from ebbflow.columns.schema import LONG
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.oracle import Values
+from ebbflow.times.frontier import before
 from tests.meaning.cases import make_case
 from tests.meaning.histories import dealt, joined, random_antichain
 from tests.meaning.programs import ONE, Program, Sketch, call, lit, schema
@@ -77,10 +78,17 @@ def plan(number: int, way):
     return s.graph, dealt(random, changes, moves, eager=0.0)
 
 
+def last_complete(changes, ending, otherwise):
+    """The last of the times that a step completes, as they are read: when it is met, much has been done."""
+    complete = [time for _, _, time, _ in changes if not any(before(element, time) for element in ending)]
+    return max(complete, default=otherwise)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["first", "last"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("number", range(8))
-@pytest.mark.parametrize("runtime", ASKED)
-def test_a_refused_step_leaves_everything_as_it_was(runtime, number, way):
+@pytest.mark.parametrize("runtime", [*ASKED, "local-1-sliced", "local-2-sliced"])
+def test_a_refused_step_leaves_everything_as_it_was(runtime, number, way, late):
     build, poison = WAYS[way]
     graph, steps = plan(number, build)
     pool = Pool()
@@ -90,16 +98,18 @@ def test_a_refused_step_leaves_everything_as_it_was(runtime, number, way):
     outputs = [node.name for node in graph.nodes if isinstance(node, n.Output)]
     shown: dict = {name: {} for name in outputs}
     reached = ((0,) * width,)
-    for step in steps:
+    for i, step in enumerate(steps):
         rows = encoded(graph, step.changes, values)
         feed(asked, rows, width)
-        before = {name: asked.frontier(name) for name in outputs}
+        were = {name: asked.frontier(name) for name in outputs}
         ending = step.frontiers[0][1]
         if ending != reached:  # something completes, so poison fed at the first open time is met
-            feed(asked, {"poison": [((poison,), reached[0], 1)]}, width)
+            at = last_complete(step.changes, ending, reached[0]) if late else reached[0]
+            feed(asked, {"poison": [((poison,), at, 1)]}, width)
+            further = steps[i + 1] if late and i + 1 < len(steps) else step  # than it will go afterwards
             with pytest.raises(EbbflowError):
-                asked.advance(dict(step.frontiers))
-            assert {name: asked.frontier(name) for name in outputs} == before
+                asked.advance(dict(further.frontiers))
+            assert {name: asked.frontier(name) for name in outputs} == were
             assert not any(taken(asked, name) for name in outputs)
             with pytest.raises(EbbflowError):  # it is still there
                 asked.advance(dict(step.frontiers))
@@ -108,7 +118,9 @@ def test_a_refused_step_leaves_everything_as_it_was(runtime, number, way):
         asked.advance(dict(step.frontiers))
         reached = ending or reached
         for name in outputs:
-            shown[name].update(taken(asked, name))
+            news = taken(asked, name)
+            assert not any(before(element, time) for _, time in news for element in asked.frontier(name)), name
+            shown[name].update(news)
     asked.close()
     for name in outputs:
         assert shown[name] == right[name], name

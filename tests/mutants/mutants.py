@@ -294,4 +294,25 @@ MUTANTS = [
         "        if rank_of(H[p + i * w + 1]) + 1 != H[W + LOWEST]:\n            return False\n",
         "        if rank_of(H[p + i * w + 1]) + 1 == 0:\n            return False\n",
     ),
+    Mutant(
+        "times in any order are merged as on a line",
+        "operators/join.py",
+        "    line = H[W + LINED]\n    lowest",
+        "    line = 0\n    lowest",
+        claim="test_long_histories_of_one_key_meet_where_both_have_been_seen",
+    ),
+    Mutant(
+        "what a refused advance folded stays folded",
+        "trace/segment.py",
+        "    if keeps and H[W + GENERAL]:\n",
+        "    if keeps and H[W + GENERAL] < 0:\n",
+        claim="test_a_refused_step_leaves_everything_as_it_was",
+    ),
+    Mutant(
+        "an advance that is cut goes past the cut",
+        "runtime/host.py",
+        "*least[:along], cut, *least[along + 1 :]",
+        "*least[:along], cut + 1, *least[along + 1 :]",
+        runtime="local-1-sliced",
+    ),
 ]

@@ -70,7 +70,7 @@ class Bench:
         self.heap.load(self.W + h.LOWER, np.array(lower, np.int64))
         h.reserve(self.H, self.W, self.W + h.LOWER, len(lower) + 2 * self.coordinates)
         self.heap.load(self.W + h.UPPER, np.array([x for time in upper for x in time], np.int64))
-        mark_complete(self.H, self.W)
+        mark_complete(self.H, self.W, 0)
 
     def rank(self, time: Sequence[int]) -> int:
         p = int(self.H[self.W + h.ROW + h.PTR])
