@@ -170,9 +170,7 @@ class Host:
         for cut in [*cuts, None]:
             here, end = left, upper
             if cut is not None:
-                at = {name: int(np.searchsorted(times[:, along], cut)) for name, (_, times, _) in left.items()}
-                here = {name: (x[:, : at[name]], t[: at[name]], d[: at[name]]) for name, (x, t, d) in left.items()}
-                left = {name: (x[:, at[name] :], t[at[name] :], d[at[name] :]) for name, (x, t, d) in left.items()}
+                here, left = parted(left, along, cut)
                 end = antichain([*upper, (*least[:along], cut, *least[along + 1 :])])
             for worker in self.workers:
                 worker.begin_slice(end)
@@ -368,6 +366,17 @@ def cuts_of(times: list[np.ndarray], most: int) -> tuple[int, list[int]]:
     numbers = [distinct([part[:, k] for part in times]) for k in range(times[0].shape[1])]
     along = max(range(len(numbers)), key=lambda k: len(numbers[k]))
     return along, numbers[along][most::most].tolist()
+
+
+def parted(rows: dict[str, Rows], along: int, cut: int) -> tuple[dict[str, Rows], dict[str, Rows]]:
+    """The rows before a number of the coordinate that they are in the order of, and those from it on."""
+    here: dict[str, Rows] = {}
+    left: dict[str, Rows] = {}
+    for name, (lanes, times, diffs) in rows.items():
+        at = int(np.searchsorted(times[:, along], cut))
+        here[name] = lanes[:, :at], times[:at], diffs[:at]
+        left[name] = lanes[:, at:], times[at:], diffs[at:]
+    return here, left
 
 
 def least_of(lower: Antichain, times: list[np.ndarray], upper: Antichain) -> list[int]:
