@@ -102,6 +102,18 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"the server did not open its port in {PATIENCE:.0f} seconds: {log.read_text()[-2000:]}")
 
 
+def executors(workers: tuple[int, ...]) -> list[int]:
+    """The processes in which the Workers let tasks run."""
+    found = []
+    for pid in [child for worker in workers for child in below(worker)]:
+        try:
+            if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
 def below(pid: int) -> list[int]:
     """The processes that a process started, and theirs."""
     try:

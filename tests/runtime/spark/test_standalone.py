@@ -11,24 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.standalone import below, cluster, end
+from benchmarks.standalone import below, cluster, end, executors
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.spark.session import require
 from tests import parts
 from tests.runtime.spark.drive import SECRET, drive, program
 
 PATIENCE = 420  # seconds, on a machine that does other things too
-
-
-def executors(workers: tuple[int, ...]) -> list[int]:
-    found = []
-    for pid in [child for worker in workers for child in below(worker)]:
-        try:
-            if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-        except OSError:
-            continue
-    return found
 
 
 class Driver:
