@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -500,6 +501,8 @@ class Session:
             if self._history is not None:
                 back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
                 since = antichain([*was, *back])
+            if shown.is_late:  # what was summed up when it began stays so
+                since = antichain([tuple(map(max, s, t)) for s in since for t in shown.since])
         return since, frontier
 
     def _move_on(self, shown: Shown, new: Changes | None) -> None:
@@ -642,7 +645,14 @@ class Session:
         last = corners(shown.frontier, len(self._coordinates))
         if len(last) > 1:
             last.insert(0, tuple(map(min, *last)))
-        return next((time for time in last if shown.is_kept(time)), None)
+        kept = next((time for time in last if shown.is_kept(time)), None)
+        if kept is None and last and shown.is_late:
+            raise NotComplete(
+                f'snapshot asks for "{plain(shown.name)}", which was declared while the program ran: its past is '
+                f"summed up at {told(shown.since)}, and its frontier is {told(shown.frontier)}.",
+                hint="Call advance_to for the inputs that are behind.",
+            )
+        return kept
 
     def _readable(self, verb: str, shown: Shown, at: Any) -> Time:
         time = as_time(verb, at, self._coordinates)
@@ -737,13 +747,12 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
-        since = add(name, self._past)
-        frontier = self._runtime.frontier(name)
+        since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
+        frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)
 
-    def _past(self, name: str) -> tuple[Antichain, Changes]:
+    def _past(self, shown: Shown) -> tuple[Antichain, Changes]:
         """All that an output has shown, and from where on its times can be told apart."""
-        shown = self._outputs[name]
         self._pull(shown)
         return shown.since, shown.all() or self._nothing(shown)
 

@@ -10,27 +10,28 @@ guessed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, renumbered
 from ebbflow.dataflow.lower import Cell
-from ebbflow.errors import NotKept
+from ebbflow.errors import NotKept, PlanError
 from ebbflow.operators import node as kinds
 from ebbflow.operators.recite import recite
-from ebbflow.runtime.host import Host
+from ebbflow.runtime.host import Antichain, Host, Rows
 from ebbflow.trace import heap as h
+
+Past = Callable[[], tuple[Antichain, Rows]]  # all that an output has shown, and from where on its times are told apart
 
 SHOWN = "\x00shown "  # before the name of an output that a later one reads: no person's input is called so
 
 
-def reading(program: Graph, output: str, earlier: Iterable[str]) -> tuple[Graph, list[str], frozenset[str]]:
-    """The graph of an output: what earlier outputs show is an input there.  Which ones, and the inputs it waits for."""
+def reading(program: Graph, output: str, earlier: Iterable[str]) -> tuple[Graph, list[str]]:
+    """The graph of an output, in which what earlier outputs show is an input; and which ones those are."""
     place = {node.name: i for i, node in enumerate(program.nodes) if isinstance(node, n.Output)}
     shown = {shows(program, place[name]): name for name in earlier}
-    waits = [program.nodes[i] for i in program.ancestors(place[output])]
     wanted, todo = {place[output]}, [place[output]]
     while todo:
         new = set(program.reads(todo.pop())) - wanted
@@ -45,8 +46,7 @@ def reading(program: Graph, output: str, earlier: Iterable[str]) -> tuple[Graph,
         moved[i] = graph.add(node, program.places[i])
     graph.names = {moved[i]: name for i, name in program.names.items() if i in moved}
     graph.next_of = {moved[i]: moved[j] for i, j in program.next_of.items() if i in moved and i not in shown}
-    inputs = frozenset(node.name for node in waits if isinstance(node, n.Input))
-    return graph, [shown[i] for i in sorted(wanted) if i in shown], inputs
+    return graph, [shown[i] for i in sorted(wanted) if i in shown]
 
 
 def shows(program: Graph, output: int) -> int:
@@ -98,3 +98,23 @@ def recall(hosts: list[Host], graph: Graph, output: str) -> dict[str, tuple[Host
                 )
             found[source.name] = (host, *contents(host, cell, source.schema.names))
     return found
+
+
+def refuse_lost_times(output: str, graph: Graph, folded: bool, read: dict[str, Antichain], is_general: bool) -> None:
+    """Refuse an output that depends on times of which only the sum is known.
+
+    read: the inputs whose past is read from an arrangement, and how far each of them is.
+    """
+    whose, hint = f'The output "{output}" was declared after the session began', "Declare it before flow.run()."
+    if read and is_general:
+        raise PlanError(
+            f"{whose} and reads an input; with several coordinates, or delays, an input's past cannot be read back.",
+            hint="Declare it before flow.run(), or let it read what other outputs show.",
+        )
+    for source, frontier in read.items():
+        if not frontier:
+            raise NotKept(
+                f'{whose} and reads the input "{source}", which is closed: when its rows came is lost.', hint=hint
+            )
+    if folded and any(isinstance(node, n.Linear) and isinstance(node.action, n.Delay) for node in graph.nodes):
+        raise NotKept(f"{whose} and delays rows by their times, which are summed up by now.", hint=hint)

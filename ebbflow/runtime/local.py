@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -22,9 +21,9 @@ from ebbflow.dataflow.glance import Glances, glances
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import EbbflowError, PlanError
+from ebbflow.errors import EbbflowError
 from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
-from ebbflow.runtime.late import SHOWN, reading, recall
+from ebbflow.runtime.late import SHOWN, Past, reading, recall, refuse_lost_times
 from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
 
@@ -172,28 +171,28 @@ class LocalRuntime:
         for name, blocks in shown:
             self.done.setdefault(name, []).extend(blocks)
 
-    def add_output(self, name: str, past: Callable[[str], tuple[Antichain, Rows]]) -> Antichain:
+    def add_output(self, name: str, past: dict[str, Past]) -> Antichain:
         """Show an output that the graph was given since; the frontier from which on its times can be told apart.
 
-        past: of an output that is shown already, all its changes, and from where on they can be told apart.
+        past: of every output that is shown already, how to ask for all its changes.
         """
         check(self.program)
-        graph, read, waits_for = reading(self.program, name, self.part_of)
+        self.leave_out(name)
+        graph, read = reading(self.program, name, past)
         graph, _ = rewrite(graph)
         known = recall([part.host for part in self.parts], graph, name)
-        if known and (self.coordinates != 1 or any(part.host.plan.general for part in self.parts)):
-            raise PlanError(
-                f'The output "{name}" was declared after the session began and reads an input; with several '
-                "coordinates, or delays, an input's past cannot be read back.",
-                hint="Declare it before flow.run(), or let it read what other outputs show.",
-            )
         owners = {source: next(p for p in self.parts if p.host is host) for source, (host, _, _) in known.items()}
-        shown = {output: past(output) for output in read}
-        begin = [((max(part.frontier[0][0] - 1, 0) if part.frontier else 0,),) for part in owners.values()]
-        since = functools.reduce(both_passed, [*begin, *(frontier for frontier, _ in shown.values())])
-        part = Part(
-            stages.Stage(graph, waits_for, {SHOWN + output for output in read}), self.workers, self.pool, **self.options
-        )
+        shown = {output: past[output]() for output in read}
+        nothing = ((0,) * self.coordinates,)
+        folded = bool(known) or any(since != nothing for since, _ in shown.values())
+        is_general = self.coordinates != 1 or any(part.host.plan.general for part in self.parts)
+        refuse_lost_times(name, graph, folded, {source: owners[source].frontier for source in known}, is_general)
+        begin = [((max(part.frontier[0][0] - 1, 0),),) for part in owners.values()]
+        since = functools.reduce(both_passed, [*begin, *(frontier for frontier, _ in shown.values())], nothing)
+        # an output of a loop waits for all that the loop waits for
+        waits_for = frozenset(known).union(*(self.part_of[output].stage.inputs for output in read))
+        imports = {SHOWN + output for output in read}
+        part = Part(stages.Stage(graph, waits_for, imports), self.workers, self.pool, **self.options)
         begins = np.array(since, np.int64)
         for output, (_, (lanes, times, diffs)) in shown.items():
             if len(diffs):
@@ -203,10 +202,22 @@ class LocalRuntime:
                 part.buffered[source] = [(lanes, np.repeat(begins, len(diffs), axis=0), diffs)]
             for lanes, times, diffs in owners[source].buffered.get(source, ()):
                 part.buffered.setdefault(source, []).append((lanes, np.maximum(times, begins), diffs))
-        self.advance_alone(part, {source: self.frontiers.get(source, part.frontier) for source in waits_for})
-        self.parts.append(part)
+        try:
+            self.advance_alone(part, {source: self.frontiers.get(source, part.frontier) for source in waits_for})
+        except BaseException:
+            part.host.close()
+            self.done.pop(name, None)
+            raise
         self.lanes[name], self.part_of[name] = len(part.host.plan.outputs[name].schema), part
+        self.parts.append(part)
         return since
+
+    def leave_out(self, name: str) -> None:
+        """Forget an output that was added and not heard of, because somebody interrupted."""
+        if part := self.part_of.pop(name, None):
+            self.parts = [other for other in self.parts if other is not part]
+            self.done.pop(name, None)
+            part.host.close()
 
     def discard(self) -> None:
         """Drop the rows that no advance has passed; what one stage has taken, a later one keeps waiting for."""

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import NotKept
+from ebbflow.errors import HistoryGone, NotComplete, NotKept
 
 
 def program(late: bool):
@@ -176,3 +176,128 @@ def test_a_refused_step_leaves_a_later_output_as_it_was():
     live.advance_to(2)
     assert live.snapshot("sum").rows() == [(8, 1)]
     assert live.snapshot("inverse").rows() == [(2, 1), (5, 1), (10, 1)]
+
+
+# ---- where inputs are not all as far ---------------------------------------------------------------
+
+
+def two_inputs():
+    flow = ebb.Dataflow()
+    a, b = flow.input("a", "k long, v long"), flow.input("b", "k long, w long")
+    return flow, a, b
+
+
+def test_stages_that_hand_on_what_nobody_sees_are_no_outputs_to_read():
+    flow, a, b = two_inputs()
+    counts = a.group_by("k").agg(n=ebb.count())
+    flow.output("counts", counts)
+    flow.output("both", counts.join(b, on="k"))
+    live = flow.run()
+    live.insert("a", [(1, 2), (1, 3)])
+    live.insert("b", [(1, 7)])
+    live.advance_to(1)
+    flow.output("late", counts.select("n").distinct())
+    assert live.snapshot("late").rows() == [(2, 1)]
+
+
+def test_what_reads_a_loop_waits_for_all_that_the_loop_waits_for():
+    flow = ebb.Dataflow()
+    a, b = flow.input("a", "x long"), flow.input("b", "x long")
+    p, q = flow.iterate(lambda p, q: (p.concat(a).distinct(), q.concat(b).distinct()), p=a, q=b)
+    flow.output("p", p)
+    flow.output("q", q)
+    live = flow.run(history="all")
+    live.advance_to(1)
+    flow.output("late", p.group_by().count())
+    assert live.frontier("late") == live.frontier("p") == [(1,)]
+    live.insert("a", [(7,)], time=2)
+    live.advance_to(a=11)
+    assert live.frontier("late") == live.frontier("p") == [(1,)]
+    live.advance_to(a=11, b=11)
+    assert [live.snapshot("late", at=at).rows() for at in (1, 2, 10)] == [[], [(1, 1)], [(1, 1)]]
+
+
+def joined_late():
+    """A join of two outputs that are not equally far, declared when the one is at 10 and the other at 3."""
+    flow, a, b = two_inputs()
+    flow.output("A", a.distinct())
+    flow.output("B", b.distinct())
+    live = flow.run()
+    live.insert("a", [(1, 10)], time=0)
+    live.insert("b", [(1, 20)], time=0)
+    live.advance_to(a=5, b=1)
+    live.advance_to(a=10, b=3)
+    flow.output("J", a.distinct().join(b.distinct(), on="k"))
+    return live
+
+
+def test_a_past_that_was_summed_up_does_not_come_back():
+    live = joined_late()
+    live.delete("a", [(1, 10)], time=12)
+    live.frontier("J")
+    live.advance_to(a=14, b=7)
+    for at in (3, 4):
+        with pytest.raises(HistoryGone):
+            live.snapshot("J", at=at)
+    assert live.snapshot("J", at=5).rows() == live.snapshot("J", at=6).rows() == [(1, 10, 20, 1)]
+
+
+def test_while_its_past_is_ahead_of_its_frontier_a_snapshot_says_so():
+    live = joined_late()
+    with pytest.raises(NotComplete, match="its past is summed up at 5, and its frontier is 3"):
+        live.snapshot("J")
+    live.advance_to(a=10, b=6)
+    assert live.snapshot("J").rows() == [(1, 10, 20, 1)]
+
+
+def test_times_that_are_lost_are_refused_and_the_session_goes_on():
+    flow, a, b = two_inputs()
+    flow.output("two", a.join(a, on={"v": "k"}, suffix="2"))
+    flow.output("B", b.distinct())
+    live = flow.run()
+    live.insert("a", [(1, 2)], time=0)
+    live.insert("b", [(1, 2)], time=0)
+    live.advance_to(4)
+    live.advance_to(5)
+    flow.output("later", b.distinct().delay(lambda time: time + 10))
+    with pytest.raises(NotKept, match="delays rows by their times, which are summed up by now"):
+        live.frontier("later")
+    live.advance_to(a=[])
+    flow.output("copy", a.select("v"))
+    with pytest.raises(NotKept, match='reads the input "a", which is closed: when its rows came is lost'):
+        live.frontier("copy")
+    live.insert("b", [(3, 4)], time=6)
+    live.advance_to(b=7)
+    assert live.snapshot("B").rows() == [(1, 2, 1), (3, 4, 1)]
+
+
+def test_before_the_first_advance_it_is_where_the_others_are():
+    flow, a, _ = two_inputs()
+    flow.output("A", a)
+    live = flow.run()
+    flow.output("late", a.distinct())
+    assert live.frontier("late") == live.frontier("A") == [(0,)]
+    live.insert("a", [(1, 2)], time=2)
+    live.advance_to(3)
+    assert live.changes("late").rows() == [(1, 2, 2, 1)]
+
+
+def test_an_interruption_before_the_session_knows_of_it_leaves_nothing_twice(monkeypatch):
+    flow, a, _ = two_inputs()
+    flow.output("A", a.distinct())
+    live = flow.run()
+    live.insert("a", [(1, 2)])
+    live.advance_to(1)
+    flow.output("late", a.distinct().select("v"))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "_show", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            live.snapshot("late")
+    assert live.changes("late").rows() == [(2, 0, 1)]
+    live.insert("a", [(3, 4)])
+    live.advance_to(2)
+    assert live.changes("late").rows() == [(4, 1, 1)]
