@@ -112,6 +112,7 @@ def show_on_spark(nodes: int = 1000, edges: int = 2000) -> None:
     drawn = random.Random(7)
     graph = list({(drawn.randrange(nodes), drawn.randrange(nodes)): None for _ in range(edges)})
     roots = [(root,) for root in range(10)]
+    graph.sort(key=lambda edge: (edge[0],) not in roots)  # those that leave a root go: something is to be seen
     print(f"\nThe same program on Spark, fed by files: {nodes:,} nodes, {len(graph):,} edges. Spark starts ...")
     spark = ebb.spark()
     with tempfile.TemporaryDirectory() as place:
