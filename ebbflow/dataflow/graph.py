@@ -8,7 +8,7 @@ Rule: every node knows the loop it lives in and the schema it yields from the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -151,25 +151,26 @@ class Graph:
         sources = n.sources_of(self.nodes[number])
         return (*sources, self.next_of[number]) if number in self.next_of else sources
 
-    def ancestors(self, *targets: int) -> set[int]:
-        """These nodes and all that they depend on."""
+    def ancestors(self, *targets: int, up_to: Collection[int] = ()) -> set[int]:
+        """These nodes and all that they depend on, without what lies behind some of them."""
         found, todo = set(targets), list(targets)
         while todo:
             new = set(self.reads(todo.pop())) - found
             found |= new
-            todo += new
+            todo += new.difference(up_to)
         return found
 
-    def leading_to(self, *targets: int) -> Graph:
-        """A graph of only what these nodes depend on."""
-        wanted = sorted(self.ancestors(*targets))
+    def leading_to(self, *targets: int, instead: Mapping[int, n.Input] | None = None) -> Graph:
+        """A graph of only what these nodes depend on; inputs may stand instead of some of it."""
+        inputs = instead or {}
         graph = Graph(self.coordinates)
         graph.loops = list(self.loops)
         moved: dict[int, int] = {}
-        for number in wanted:
-            moved[number] = graph.add(renumbered(self.nodes[number], moved), self.places[number])
+        for number in sorted(self.ancestors(*targets, up_to=inputs)):
+            node = inputs[number] if number in inputs else renumbered(self.nodes[number], moved)
+            moved[number] = graph.add(node, self.places[number])
         graph.names = {moved[i]: name for i, name in self.names.items() if i in moved}
-        graph.next_of = {moved[i]: moved[j] for i, j in self.next_of.items() if i in moved}
+        graph.next_of = {moved[i]: moved[j] for i, j in self.next_of.items() if i in moved and i not in inputs}
         return graph
 
     # ---- what follows from the content ------------------------------------------------------

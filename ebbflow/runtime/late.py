@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.graph import Graph, renumbered
+from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Cell
 from ebbflow.errors import NotKept, PlanError
 from ebbflow.operators import node as kinds
@@ -32,21 +32,9 @@ def reading(program: Graph, output: str, earlier: Iterable[str]) -> tuple[Graph,
     """The graph of an output, in which what earlier outputs show is an input; and which ones those are."""
     place = {node.name: i for i, node in enumerate(program.nodes) if isinstance(node, n.Output)}
     shown = {shows(program, place[name]): name for name in earlier}
-    wanted, todo = {place[output]}, [place[output]]
-    while todo:
-        new = set(program.reads(todo.pop())) - wanted
-        wanted |= new
-        todo += [number for number in new if number not in shown]
-    graph = Graph(program.coordinates)
-    graph.loops = list(program.loops)
-    moved: dict[int, int] = {}
-    for i in sorted(wanted):
-        is_read = i in shown
-        node = n.Input(SHOWN + shown[i], program.schemas[i]) if is_read else renumbered(program.nodes[i], moved)
-        moved[i] = graph.add(node, program.places[i])
-    graph.names = {moved[i]: name for i, name in program.names.items() if i in moved}
-    graph.next_of = {moved[i]: moved[j] for i, j in program.next_of.items() if i in moved and i not in shown}
-    return graph, [shown[i] for i in sorted(wanted) if i in shown]
+    inputs = {i: n.Input(SHOWN + name, program.schemas[i]) for i, name in shown.items()}
+    graph = program.leading_to(place[output], instead=inputs)
+    return graph, [name for i, name in shown.items() if inputs[i] in graph.nodes]
 
 
 def shows(program: Graph, output: int) -> int:
