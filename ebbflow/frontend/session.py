@@ -41,7 +41,7 @@ from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
 from ebbflow.frontend.table import Table, plain
-from ebbflow.times.frontier import Time, antichain, before
+from ebbflow.times.frontier import Frontier, Time, antichain, before
 
 if TYPE_CHECKING:
     from ebbflow.columns.pool import Pool
@@ -501,8 +501,8 @@ class Session:
             if self._history is not None:
                 back = [tuple(max(c - int(self._history), 0) for c in time) for time in frontier or was]
                 since = antichain([*was, *back])
-            if shown.is_late:  # what was summed up when it began stays so
-                since = antichain([tuple(map(max, s, t)) for s in since for t in shown.since])
+            if not all(map(shown.is_kept, since)):  # what was summed up when a late output began stays so
+                since = Frontier(since).join(Frontier(shown.since)).times
         return since, frontier
 
     def _move_on(self, shown: Shown, new: Changes | None) -> None:
@@ -646,7 +646,7 @@ class Session:
         if len(last) > 1:
             last.insert(0, tuple(map(min, *last)))
         kept = next((time for time in last if shown.is_kept(time)), None)
-        if kept is None and last and shown.is_late:
+        if kept is None and last:
             raise NotComplete(
                 f'snapshot asks for "{plain(shown.name)}", which was declared while the program ran: its past is '
                 f"summed up at {told(shown.since)}, and its frontier is {told(shown.frontier)}.",

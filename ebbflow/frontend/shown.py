@@ -40,7 +40,6 @@ class Shown:
     def __init__(self, name: str, schema: Schema, keeps_changes: bool, since: Antichain, frontier: Antichain):
         self.name, self.schema, self.keeps_changes = name, schema, keeps_changes
         self.since, self.frontier = since, frontier
-        self.is_late = any(any(time) for time in since)  # its past was summed up when it was declared
         self.unread: list[Changes] = []
         self.subscribers: list[Callable[[Table, list[Time]], object]] = []
         self._log: list[Changes] = []

@@ -26,6 +26,7 @@ from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
 from ebbflow.runtime.late import SHOWN, Past, reading, recall, refuse_lost_times
 from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
+from ebbflow.times.frontier import Frontier, antichain
 
 
 class Part:
@@ -188,7 +189,9 @@ class LocalRuntime:
         is_general = self.coordinates != 1 or any(part.host.plan.general for part in self.parts)
         refuse_lost_times(name, graph, folded, {source: owners[source].frontier for source in known}, is_general)
         begin = [((max(part.frontier[0][0] - 1, 0),),) for part in owners.values()]
-        since = functools.reduce(both_passed, [*begin, *(frontier for frontier, _ in shown.values())], nothing)
+        since = functools.reduce(
+            Frontier.join, map(Frontier, [nothing, *begin, *(one for one, _ in shown.values())])
+        ).times
         # an output of a loop waits for all that the loop waits for
         waits_for = frozenset(known).union(*(self.part_of[output].stage.inputs for output in read))
         imports = {SHOWN + output for output in read}
@@ -288,16 +291,6 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
     return {name: rows for name, rows in taken.items() if len(rows[2])}, left
 
 
-def both_passed(one: Antichain, other: Antichain) -> Antichain:
-    """The least times that have passed an element of either frontier."""
-    return minimal([tuple(map(max, s, t)) for s in one for t in other])
-
-
 def minimal(times: list[tuple[int, ...]]) -> Antichain:
     """The times that no other one precedes."""
-    if len(times) and len(times[0]) == 1:
-        return (min(times),)
-    distinct = sorted(set(times))
-    return tuple(
-        t for t in distinct if not any(s != t and all(a <= b for a, b in zip(s, t, strict=True)) for s in distinct)
-    )
+    return (min(times),) if times and len(times[0]) == 1 else antichain(times)
