@@ -162,8 +162,9 @@ class Host:
 
     def general_slices(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
         """Several coordinates, or delays: what is complete, cut along the coordinate that moves most."""
-        along, cuts = cuts_of([times for _, times, _ in rows.values()], self.slice_times)
-        least = least_of(lower, [times for _, times, _ in rows.values()], upper) if cuts else []
+        at = [times for _, times, _ in rows.values()]
+        along, cuts = cuts_of(at, self.slice_times)
+        least = least_of(lower, at, upper) if cuts else []
         for worker in self.workers:
             worker.begin_advance(keeping=bool(cuts), lower=lower)
         left = {name: in_order(*part, along) if cuts else part for name, part in rows.items()}
