@@ -63,20 +63,15 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(PYTEST) -q -n $(JOBS) --dist worksteal -m "not slow" tests
 
-.venv/.bench: $(READY)
-	@echo "Installing the tools that the benchmarks stand beside (DuckDB, rustworkx), once."
-	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt --group bench; \
-	else $(BIN)/python -m pip install -q -c constraints.txt --group bench; fi
+# What only some targets need: a group of pyproject.toml, once.
+.venv/.bench .venv/.docs: .venv/.%: $(READY)
+	@echo "Installing the tools of the group $*, once."
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt --group $*; \
+	else $(BIN)/python -m pip install -q -c constraints.txt --group $*; fi
 	@touch $@
 
 bench: doctor warm .venv/.bench
 	@$(BIN)/python -m ebbflow bench $(BENCH)
-
-.venv/.docs: $(READY)
-	@echo "Installing the documentation tools, once."
-	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt --group docs; \
-	else $(BIN)/python -m pip install -q -c constraints.txt --group docs; fi
-	@touch $@
 
 docs: .venv/.docs
 	$(BIN)/zensical build
