@@ -9,13 +9,12 @@ Rule: what arrives is checked by its sum, superstep by superstep; a way that los
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -48,36 +47,27 @@ def expected(words: int, superstep: int) -> dict[int, int]:
 
 
 def by_files(spark: Any, place: Path, words: int, supersteps: int) -> Iterator[dict[int, int]]:
+    """As our own tasks write and read them: synced, named by their content, checked by it."""
+    from ebbflow.trace.store import Store
+
     names: dict[int, str] = {}
+    Store(str(place)).make("letters")
     for _ in range(supersteps):
 
         def host(batches: Any, names: dict[int, str] = names, place: str = str(place)) -> Any:
-            import os
-            import uuid
-
             import numpy as np
             import pyarrow as pa
-            import xxhash
 
+            from ebbflow.trace.store import Store
+
+            store = Store(place)
             for batch in batches:
                 for task in batch.column(0).to_pylist():
-                    here = names.get(task)
-                    read = np.fromfile(here, np.int64) if here else first_words(task, words)
-                    sent = read + 1
-                    private = os.path.join(place, uuid.uuid4().hex)
-                    with open(private, "wb") as file:
-                        sent.tofile(file)
-                        file.flush()
-                        os.fsync(file.fileno())
-                    name = os.path.join(place, xxhash.xxh3_128_hexdigest(sent))
-                    try:
-                        os.link(private, name)
-                    except FileExistsError:
-                        pass
-                    os.unlink(private)
-                    directory = os.open(place, os.O_RDONLY)
-                    os.fsync(directory)
-                    os.close(directory)
+                    if task in names:
+                        read = np.frombuffer(store.get_checked("letters", names[task], 8 * words), np.int64)
+                    else:
+                        read = first_words(task, words)
+                    name = store.put("letters", [memoryview(read + 1)])
                     yield pa.RecordBatch.from_pydict(
                         {"task": [task], "to": [(task + 1) % TASKS], "name": [name], "total": [int(read.sum())]}
                     )
@@ -88,14 +78,14 @@ def by_files(spark: Any, place: Path, words: int, supersteps: int) -> Iterator[d
         yield {row.task: row.total for row in rows}
 
 
-def pieces(task: int, read: Any, sent: Any) -> Any:
+def pieces(task: int, total: int, sent: Any) -> Any:
     """A message as rows of bounded size, each with the sum of what its sender read."""
     import pyarrow as pa
 
     words = PIECE // 8
     for at in range(0, len(sent), words):
         data = pa.array([sent[at : at + words].tobytes()], pa.binary())
-        columns = {"task": [task], "to": [(task + 1) % TASKS], "at": [at], "data": data, "total": [int(read.sum())]}
+        columns = {"task": [task], "to": [(task + 1) % TASKS], "at": [at], "data": data, "total": [total]}
         yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -109,7 +99,7 @@ def by_shuffle(spark: Any, place: Path, words: int, supersteps: int) -> Iterator
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 sent = first_words(task, words)
-                yield from pieces((task - 1) % TASKS, sent, sent)
+                yield from pieces((task - 1) % TASKS, 0, sent)
 
     def host(batches: Any) -> Any:
         import numpy as np
@@ -119,7 +109,7 @@ def by_shuffle(spark: Any, place: Path, words: int, supersteps: int) -> Iterator
             got += zip(*(batch.column(i).to_pylist() for i in (1, 2, 3)), strict=True)
         if got:
             read = np.frombuffer(b"".join(data for _, _, data in sorted(got)), np.int64)
-            yield from pieces(got[0][0], read, read + 1)
+            yield from pieces(got[0][0], int(read.sum()), read + 1)
 
     frame, before = spark.range(0, TASKS, 1, TASKS).mapInArrow(begin, SENT), None
     for _ in range(supersteps):
@@ -141,7 +131,7 @@ def by_driver(spark: Any, place: Path, words: int, supersteps: int) -> Iterator[
             for batch in batches:
                 for task in batch.column(0).to_pylist():
                     read = np.frombuffer(inbox[task], np.int64) if task in inbox else first_words(task, words)
-                    yield from pieces(task, read, read + 1)
+                    yield from pieces(task, int(read.sum()), read + 1)
 
         rows = spark.range(0, TASKS, 1, TASKS).mapInArrow(host, SENT).collect()
         parts: dict[int, list[tuple[int, bytes]]] = {}
@@ -156,9 +146,9 @@ WAYS: dict[str, Carry] = {"files, names in the closure": by_files, "shuffle": by
 
 def measured(carry: Carry, spark: Any, words: int, supersteps: int, kill: Callable[[], None] | None) -> list[float]:
     """Seconds of every superstep; if asked, an executor is killed before the last one."""
-    place, took = Path(tempfile.mkdtemp(prefix="messages-")), []
-    try:
-        running = carry(spark, place, words, supersteps)
+    took: list[float] = []
+    with passing("messages-") as place:
+        running = carry(spark, Path(place), words, supersteps)
         for superstep in range(supersteps):
             if kill is not None and superstep == supersteps - 1:
                 kill()
@@ -167,10 +157,12 @@ def measured(carry: Carry, spark: Any, words: int, supersteps: int, kill: Callab
             took.append(time.perf_counter() - began)
             if read != expected(words, superstep):
                 raise click.ClickException(f"superstep {superstep} read {read}, not {expected(words, superstep)}")
-        running.close()  # type: ignore[attr-defined]
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     return took
+
+
+def passing(prefix: str) -> TemporaryDirectory[str]:
+    """A directory that goes, whoever still writes to it."""
+    return TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
 @click.command()
@@ -186,9 +178,7 @@ def main(on_cluster: bool, supersteps: int, sizes: str) -> None:
     with ExitStack() as stack:
         settings, workers = {}, ()
         if on_cluster:
-            place = Path(tempfile.mkdtemp(prefix="cluster-"))
-            stack.callback(shutil.rmtree, place, ignore_errors=True)
-            one = stack.enter_context(standalone.cluster(place))
+            one = stack.enter_context(standalone.cluster(Path(stack.enter_context(passing("cluster-")))))
             settings, workers = one.settings, one.workers
         spark = ebb.spark(**settings)
         stack.callback(spark.stop)
