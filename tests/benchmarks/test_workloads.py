@@ -85,8 +85,17 @@ def test_what_is_fed_is_read():
 
 def test_a_long_run_tells_how_its_end_compares_with_its_beginning():
     found = sustained.run(**SMALL)
-    assert found["drift_p50"] > 0 and found["memory_growth"] > 0
+    assert found["drift_p50"] > 0 and found["age_p50"] > 0 and found["memory_growth"] > 0
     assert found["checks"] == by_hand.checks(by_hand.reach, **SMALL)
+
+
+def test_a_session_of_many_changes_does_exactly_what_one_begun_there_does():
+    graph, before, more = {"nodes": 200, "edges": 400}, 3000, 200
+    counts = lambda found: found["counts"]["times"]
+    upto, whole = (counts(reach.run(step=1, times=times, **graph)) for times in (before, before + more))
+    afresh = counts(sustained.begun_at(before, before + more, **graph))
+    for name in ("visits", "rows", "changes", "answers"):
+        assert whole[name] - upto[name] == afresh[name] > 0, name
 
 
 def test_an_arrangement_tells_bytes_and_a_start_its_seconds():
