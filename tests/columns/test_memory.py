@@ -66,5 +66,5 @@ def test_a_block_that_is_given_out_again_is_open():
 
 @pytest.mark.slow
 def test_random_cases_touch_only_what_they_hold():
-    done = told("", True, True, "-m", "tests.bulk", "--cases", "3", "--seed", "5", "--runtime", "local-1")
-    assert "3 cases, 0 failures" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
+    done = told("", True, True, "-m", "tests.bulk", "--cases", "6", "--seed", "5", "--runtime", "local-2")
+    assert "6 cases, 0 failures" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]

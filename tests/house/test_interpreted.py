@@ -13,7 +13,7 @@ import pytest
 from tests import bulk
 from tests.house.layers import ROOT
 
-CASES, SEED = 40, 11
+CASES, SEED = 60, 11
 
 
 @pytest.mark.interpreted
