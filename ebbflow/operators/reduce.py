@@ -10,6 +10,7 @@ Rule: after a visit, what was said up to any complete time at these rounds equal
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.along import run_of, visit_along
 from ebbflow.operators.each import visit_each
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
 from ebbflow.operators.join import show_readers
@@ -17,6 +18,7 @@ from ebbflow.operators.lined import count_along, visit_line, visit_settled
 from ebbflow.operators.node import (
     ANSWER,
     ASK,
+    DEPTH,
     EDGE_COUNT,
     KEPT,
     OP,
@@ -48,6 +50,7 @@ from ebbflow.trace.heap import (
     HAVE,
     LEN,
     PTR,
+    TIMES_HERE,
     VALUES,
     WANT,
     hash_lanes,
@@ -312,6 +315,12 @@ def hear(H, W, nd, tb, rounds):
     H[nd + ANSWER + LEN] = 0
 
 
+@inline
+def goes_along(H, W, nd):
+    """Whether lines are worth it: many times, in a loop that is in no other."""
+    return H[W + TIMES_HERE] > 1 and H[nd + DEPTH] == 1 and (H[W + GUARD] & (H[W + GUARD] - 1)) == 0
+
+
 @kernel
 def visit_reduce(H, W, nd, tb, rc, rounds):
     """Everything a key owes at these rounds."""
@@ -325,7 +334,11 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     op = H[nd + OP]
     if op == EACH:
         touch(H, W, so, w1)
-        visit_each(H, W, nd, rc, si, so, w, rounds)
+        number = run_of(H, W, nd, rc, si, so, w) if goes_along(H, W, nd) else -1
+        if number >= 0:
+            visit_along(H, W, nd, rc, number, si, so, w, rounds)
+        else:
+            visit_each(H, W, nd, rc, si, so, w, rounds)
         speak(H, W, nd, tb, rc, rounds, so, w1)
         return
     if not H[nd + SHORT]:

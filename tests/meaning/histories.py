@@ -219,3 +219,22 @@ def histories(draw: st.DrawFn, inputs: dict[str, list[list]], width: int, side: 
         last = next(i for i, move in enumerate(moves) if complete(time, move[name]))
         hands[draw(st.integers(0, last)) if draw(st.booleans()) else last].append((name, row, time, diff))
     return [Step(tuple(hand), tuple(sorted(move.items()))) for hand, move in zip(hands, moves, strict=True)]
+
+
+@st.composite
+def toggled(draw: st.DrawFn, name: str, rows: list[Row], others: dict[str, list[Row]]) -> list[Step]:
+    """Rows of one input come and go, one at each time, many times a step; those of the others are there from the start.
+
+    What is said at a round is then often said again, earlier or later, in another step.
+    """
+    there: set[Row] = set()
+    first = [(other, row, (0,), 1) for other, given in others.items() for row in given]
+    steps, time = [Step(tuple(first), tuple((one, ((1,),)) for one in sorted([name, *others])))], 1
+    for count in draw(st.lists(st.integers(1, 12), min_size=2, max_size=5)):
+        changes = []
+        for row in draw(st.lists(st.sampled_from(rows), min_size=count, max_size=count)):
+            changes.append((name, row, (time,), -1 if row in there else 1))
+            there ^= {row}
+            time += 1
+        steps.append(Step(tuple(changes), tuple((one, ((time,),)) for one in sorted([name, *others]))))
+    return steps

@@ -1,11 +1,12 @@
 """Loops: the fixed point, or what was reached when the rounds ran out, at every time."""
 
 import pytest
+from hypothesis import given, settings
 
 from ebbflow.columns.schema import BOOLEAN
 from ebbflow.errors import NeverSettles
 from tests.meaning.claims import claim
-from tests.meaning.histories import Step
+from tests.meaning.histories import Step, toggled
 from tests.meaning.programs import (
     ONE,
     PAIR,
@@ -28,6 +29,18 @@ GRAPH = {"edges": PAIR, "roots": ONE}
 @claim(schemas=GRAPH, widths=(1, 2, 3), examples=30)
 def test_reachability(s, edges, roots):
     return reach(s, s.distinct(edges), s.distinct(roots))
+
+
+CHAIN = [(node, node + 1) for node in range(4)] + [(0, 2), (1, 4), (0, 3), (4, 1), (3, 0)]
+
+
+@pytest.mark.parametrize("runtime", [*ASKED, "local-2-sliced", "local-sealed-sliced"])
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@given(steps=toggled("edges", CHAIN, {"roots": [(0,), (1,), (3,)]}))
+def test_reachability_while_short_cuts_come_and_go_many_times_a_step(runtime, steps):
+    s = Sketch("time")
+    s.output("out", reach(s, s.input("edges", PAIR), s.input("roots", ONE)))
+    judge(RUNTIMES[runtime], s.graph, steps)
 
 
 @claim(schemas=GRAPH, widths=(1, 2), examples=30)

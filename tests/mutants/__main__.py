@@ -41,8 +41,8 @@ def ask_bulk(house: Path, runtime: str | None, cases: int, seed: int, patience: 
     return lines[0].startswith("case "), lines[0]
 
 
-def ask_claim(house: Path, claim: str) -> tuple[bool, str]:
-    said = run(house, "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/meaning", "-k", f"{claim} and local-1")
+def ask_claim(house: Path, claim: str, runtime: str) -> tuple[bool, str]:
+    said = run(house, "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/meaning", "-k", f"{claim} and {runtime}")
     last = said.stdout.strip().splitlines()[-1]
     if said.returncode not in (0, 1) or "error" in last or "no tests" in last:
         raise RuntimeError(f"the claim was not asked:\n{said.stdout}\n{said.stderr}")
@@ -57,7 +57,7 @@ def verdict(mutant: Mutant | None, cases: int, seed: int, patience: float = 20) 
         if mutant is not None:
             mutant.apply(package)
             if mutant.claim:
-                return ask_claim(house, mutant.claim)
+                return ask_claim(house, mutant.claim, mutant.runtime or "local-1")
         return ask_bulk(house, mutant.runtime if mutant else None, cases, seed, patience)
 
 

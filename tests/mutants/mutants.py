@@ -15,7 +15,7 @@ class Mutant:
     file: str  # inside the package
     old: str
     new: str
-    runtime: str | None = None  # where it shows; in bulk, on all the local ones in turn, unless named
+    runtime: str | None = None  # where it shows; unless named, in bulk on all the local ones in turn, else on local-1
     claim: str | None = None  # the claim that notices it, where random cases would take too long
 
     def apply(self, package: Path) -> None:
@@ -275,6 +275,28 @@ MUTANTS = [
         "                    H[sg + LEN] = H[sg + OLD]\n",
         "                    H[sg + LEN] += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
+    ),
+    Mutant(
+        "a line is not gone along where an earlier slice left an entry",
+        "operators/along.py",
+        "        if H[line + NEXT] <= rounds and H[line + POINT_COUNT]:\n",
+        "        if H[line + NEXT] < 0:\n",
+        claim="test_reachability_while_short_cuts",
+    ),
+    Mutant(
+        "a line owes no visit at its next entry",
+        "operators/along.py",
+        "        if H[line + NEXT] != LAST and H[line + POINT_COUNT] and",
+        "        if H[line + NEXT] < 0 and",
+        claim="test_reachability_while_short_cuts",
+    ),
+    Mutant(
+        "a line that is begun again forgets what it said",
+        "operators/along.py",
+        "number * RUN + LINE_COUNT] == 0:\n",
+        "number * RUN + LINE_COUNT] < 0:\n",
+        runtime="local-sealed-sliced",
+        claim="test_reachability_while_short_cuts",
     ),
     Mutant(
         "times that do not follow each other are taken for a line",

@@ -1,0 +1,359 @@
+"""Lines of values: in a loop, what a slice knows of a value is kept from one round to the next.
+
+A slice of many times visits a key at many rounds.  A line has all that counts for one value so far: what earlier slices
+left, as a sum and a cursor into their order, and what this slice brought and said, as points along time.  A visit adds
+what its rounds add, and goes along the line.
+
+Rule: a line holds the entries of its value at rounds up to those of its last visit; no entry is read twice in a slice.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.node import TB, queue
+from ebbflow.operators.say import say
+from ebbflow.trace.heap import (
+    CAP,
+    EVALS,
+    LAST,
+    LEN,
+    LINES,
+    LINES_OF,
+    OWED,
+    PTR,
+    RUNS,
+    STEP,
+    VALUES,
+    copy_words,
+    drop_vector,
+    hash_lanes,
+    push_word,
+    reserve,
+    same,
+)
+from ebbflow.trace.segment import OLD, VALUE, comes_before, diff_of, rank_of, sort_rows
+from ebbflow.trace.table import HEAD, KEYS
+
+# ---- a run, which is what a slice keeps of a key: where its lines are, how many, room for how many, how many of the
+# slice's entries they have, and where they are found by their lanes once they are many
+FIRST_LINE, LINE_COUNT, LINE_ROOM, SEEN, FOUND_BY, MASK_OF = 0, 1, 2, 3, 4, 5
+RUN = 6
+# ---- a line: cursors into the input and the output of earlier slices, the rounds of the next entry there; the sums
+# of those behind; points; the rounds it was last looked at, one more; the value's lanes
+NEXT_IN, NEXT_OUT, NEXT, COUNT, SAID, POINTS, POINT_COUNT, POINT_ROOM, LOOKED, LINE_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# ---- a point: a rank, what came there, what was said there
+COME_IN, GONE_OUT = 1, 2
+POINT = 3
+FIRST_POINTS, FIRST_LINES = 4, 4
+FEW_LINES = 8  # that are looked through; more are found by a hash
+KEPT_WORDS = 1 << 20  # from slice to slice; what a large one took goes back
+RUN_BITS = 20  # of a record's word: the number of its run, below that of the slice
+
+
+@inline
+def take_room(H, W, n):
+    """Where n more words of the slice are, behind the first of them all."""
+    at = H[W + LINES + LEN]
+    reserve(H, W, W + LINES, at + n)
+    H[W + LINES + LEN] = at + n
+    return at
+
+
+@kernel
+def sort_old(H, W, sg, w):
+    """What earlier slices left in the order of values and rounds."""
+    p = H[sg + PTR]
+    for e in range(p + w, p + H[sg + OLD] * w, w):
+        if comes_before(H, e, e - w, w):
+            sort_rows(H, W, p, H[sg + OLD], w)
+            return
+
+
+@kernel
+def run_of(H, W, nd, rc, si, so, w):
+    """The number of the key's run in this slice, begun if there is none; -1 when there are as many as can be told.
+
+    leaves: of a run that began, what earlier slices left in both segments in order.
+    """
+    if H[W + LINES_OF] != H[W + STEP]:
+        H[W + LINES_OF] = H[W + STEP]
+        H[W + RUNS + LEN] = 0
+        H[W + LINES + LEN] = 0
+        if H[W + LINES + CAP] > KEPT_WORDS:
+            drop_vector(H, W, W + LINES)
+    word = rc + H[H[nd + TB] + KEYS] + HEAD
+    if H[word] >> RUN_BITS == H[W + STEP]:
+        return H[word] & ((1 << RUN_BITS) - 1)
+    at = H[W + RUNS + LEN]
+    number = at // RUN
+    if number >> RUN_BITS:
+        return -1
+    H[word] = (H[W + STEP] << RUN_BITS) + number
+    run = reserve(H, W, W + RUNS, at + RUN) + at
+    H[W + RUNS + LEN] = at + RUN
+    for k in range(RUN):
+        H[run + k] = 0
+    sort_old(H, W, si, w)
+    sort_old(H, W, so, w)
+    return number
+
+
+@kernel
+def first_of(H, sg, w, lanes):
+    """The place of the first entry that earlier slices left whose value is not before these lanes.
+
+    needs:  they are in order.
+    """
+    p = H[sg + PTR]
+    low = 0
+    high = H[sg + OLD]
+    while low < high:
+        middle = (low + high) >> 1
+        e = p + middle * w + VALUE
+        k = 0
+        while k < w - VALUE - 1 and H[e + k] == H[lanes + k]:
+            k += 1
+        if H[e + k] < H[lanes + k]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline
+def rounds_at(H, sg, w, i, lanes):
+    """The rounds of entry i of earlier slices if it is of this value; none ever otherwise."""
+    if i < H[sg + OLD]:
+        e = H[sg + PTR] + i * w
+        if same(H, e + VALUE, lanes, w - VALUE):
+            return H[e]
+    return LAST
+
+
+@kernel
+def catch_up(H, si, so, w, line, rounds):
+    """What earlier slices left of a line's value at rounds up to these goes into its sums."""
+    lanes = line + LINE_LANES
+    i = H[line + NEXT_IN]
+    come = rounds_at(H, si, w, i, lanes)
+    while come <= rounds:
+        H[line + COUNT] += diff_of(H[H[si + PTR] + i * w + 1])
+        i += 1
+        come = rounds_at(H, si, w, i, lanes)
+    H[line + NEXT_IN] = i
+    i = H[line + NEXT_OUT]
+    gone = rounds_at(H, so, w, i, lanes)
+    while gone <= rounds:
+        H[line + SAID] += diff_of(H[H[so + PTR] + i * w + 1])
+        i += 1
+        gone = rounds_at(H, so, w, i, lanes)
+    H[line + NEXT_OUT] = i
+    H[line + NEXT] = min(come, gone)
+
+
+@kernel
+def find_by(H, W, run, size, step, nv):
+    """Slots by which a run's lines are found, `size` of them, a power of two."""
+    H[run + FOUND_BY] = take_room(H, W, size)
+    H[run + MASK_OF] = size - 1
+    base = H[W + LINES + PTR]
+    slots = base + H[run + FOUND_BY]
+    for i in range(size):
+        H[slots + i] = 0
+    for i in range(H[run + LINE_COUNT]):
+        h = hash_lanes(H, base + H[run + FIRST_LINE] + i * step + LINE_LANES, nv) & (size - 1)
+        while H[slots + h]:
+            h = (h + 1) & (size - 1)
+        H[slots + h] = i + 1
+
+
+@kernel
+def add_line(H, W, number, si, so, w, lanes):
+    """One more line of a run, for the value with these lanes.  Returns its place among them."""
+    nv = w - VALUE
+    step = nv + LINE_LANES
+    run = H[W + RUNS + PTR] + number * RUN
+    i = H[run + LINE_COUNT]
+    if i == H[run + LINE_ROOM]:
+        room = 2 * i if i else FIRST_LINES
+        at = take_room(H, W, room * step)
+        base = H[W + LINES + PTR]
+        copy_words(H, base + H[run + FIRST_LINE], base + at, i * step)
+        H[run + FIRST_LINE] = at
+        H[run + LINE_ROOM] = room
+    H[run + LINE_COUNT] = i + 1
+    points = take_room(H, W, POINT * FIRST_POINTS)
+    line = H[W + LINES + PTR] + H[run + FIRST_LINE] + i * step
+    H[line + NEXT_IN] = first_of(H, si, w, lanes)
+    H[line + NEXT_OUT] = first_of(H, so, w, lanes)
+    H[line + NEXT] = LAST
+    H[line + COUNT] = 0
+    H[line + SAID] = 0
+    H[line + POINTS] = points
+    H[line + POINT_COUNT] = 0
+    H[line + POINT_ROOM] = FIRST_POINTS
+    H[line + LOOKED] = 0
+    copy_words(H, lanes, line + LINE_LANES, nv)
+    if i + 1 > FEW_LINES:
+        mask = H[run + MASK_OF]
+        if 2 * (i + 1) > mask:
+            find_by(H, W, run, 4 * FEW_LINES if mask == 0 else 2 * mask + 2, step, nv)
+        else:
+            slots = H[W + LINES + PTR] + H[run + FOUND_BY]
+            h = hash_lanes(H, lanes, nv) & mask
+            while H[slots + h]:
+                h = (h + 1) & mask
+            H[slots + h] = i + 1
+    return i
+
+
+@kernel
+def line_of(H, W, number, si, so, w, lanes):
+    """The place of the line of the value with these lanes among a run's; a new one if there is none."""
+    nv = w - VALUE
+    step = nv + LINE_LANES
+    run = H[W + RUNS + PTR] + number * RUN
+    base = H[W + LINES + PTR]
+    first = base + H[run + FIRST_LINE] + LINE_LANES
+    mask = H[run + MASK_OF]
+    if mask == 0:
+        for i in range(H[run + LINE_COUNT]):
+            if same(H, first + i * step, lanes, nv):
+                return i
+    else:
+        slots = base + H[run + FOUND_BY]
+        h = hash_lanes(H, lanes, nv) & mask
+        while H[slots + h]:
+            i = H[slots + h] - 1
+            if same(H, first + i * step, lanes, nv):
+                return i
+            h = (h + 1) & mask
+    return add_line(H, W, number, si, so, w, lanes)
+
+
+@kernel
+def add_point(H, W, at, rank, what, diff):
+    """Something came, or was said, at a rank of the line that is at `at` among the slice's words."""
+    line = H[W + LINES + PTR] + at
+    n = H[line + POINT_COUNT]
+    p = H[W + LINES + PTR] + H[line + POINTS]
+    i = p + n * POINT
+    while i > p and H[i - POINT] > rank:
+        i -= POINT
+    if i > p and H[i - POINT] == rank:
+        H[i - POINT + what] += diff
+        return
+    if n == H[line + POINT_ROOM]:
+        i -= p
+        new = take_room(H, W, 2 * n * POINT)
+        line = H[W + LINES + PTR] + at
+        p = H[W + LINES + PTR] + new
+        copy_words(H, H[W + LINES + PTR] + H[line + POINTS], p, n * POINT)
+        H[line + POINTS] = new
+        H[line + POINT_ROOM] = 2 * n
+        i += p
+    j = p + n * POINT
+    while j > i:
+        H[j] = H[j - POINT]
+        H[j + COME_IN] = H[j - POINT + COME_IN]
+        H[j + GONE_OUT] = H[j - POINT + GONE_OUT]
+        j -= POINT
+    H[i] = rank
+    H[i + COME_IN] = 0
+    H[i + GONE_OUT] = 0
+    H[i + what] = diff
+    H[line + POINT_COUNT] = n + 1
+
+
+@inline
+def look_at(H, W, line, i, rounds):
+    """A line, whose place among its run's is i, is among those that this visit goes along, once."""
+    if H[line + LOOKED] != rounds + 1:
+        H[line + LOOKED] = rounds + 1
+        push_word(H, W, W + VALUES, i)
+
+
+@inline
+def take_entry(H, W, number, si, so, w, e, what, rounds):
+    """An entry of this slice goes to the line of its value, along which the visit will go."""
+    i = line_of(H, W, number, si, so, w, e + VALUE)
+    at = H[H[W + RUNS + PTR] + number * RUN + FIRST_LINE] + i * (w - VALUE + LINE_LANES)
+    add_point(H, W, at, rank_of(H[e + 1]), what, diff_of(H[e + 1]))
+    look_at(H, W, H[W + LINES + PTR] + at, i, rounds)
+
+
+@kernel
+def take_new(H, W, number, si, so, w, rounds):
+    """What came since the last visit at rounds up to these goes to the lines of its values; the rest waits behind.
+
+    A key that was sealed within the slice and is loaded again begins a new run, with what it has said in its segment.
+    """
+    if H[H[W + RUNS + PTR] + number * RUN + LINE_COUNT] == 0:
+        p = H[so + PTR]
+        for e in range(p + H[so + OLD] * w, p + H[so + LEN] * w, w):
+            take_entry(H, W, number, si, so, w, e, GONE_OUT, rounds)
+    p = H[si + PTR]
+    seen = p + (H[si + OLD] + H[H[W + RUNS + PTR] + number * RUN + SEEN]) * w
+    for e in range(seen, p + H[si + LEN] * w, w):
+        if H[e] <= rounds:
+            take_entry(H, W, number, si, so, w, e, COME_IN, rounds)
+            if e != seen:
+                for k in range(w):
+                    x = H[e + k]
+                    H[e + k] = H[seen + k]
+                    H[seen + k] = x
+            seen += w
+    H[H[W + RUNS + PTR] + number * RUN + SEEN] = (seen - p) // w - H[si + OLD]
+
+
+@kernel
+def go_along(H, W, line, nv):
+    """Along the points of a line: where its value is there and was not said to be, or the other way round, it is said.
+
+    leaves: no point at which nothing came and nothing was said.
+    """
+    p = H[W + LINES + PTR] + H[line + POINTS]
+    count = H[line + COUNT]
+    said = H[line + SAID]
+    q = p
+    for e in range(p, p + H[line + POINT_COUNT] * POINT, POINT):
+        count += H[e + COME_IN]
+        said += H[e + GONE_OUT]
+        change = (1 if count > 0 else 0) - said
+        if change != 0:
+            say(H, W, H[e], change, line + LINE_LANES, nv)
+            said += change
+        if H[e + COME_IN] != 0 or H[e + GONE_OUT] + change != 0:
+            H[q] = H[e]
+            H[q + COME_IN] = H[e + COME_IN]
+            H[q + GONE_OUT] = H[e + GONE_OUT] + change
+            q += POINT
+    H[W + EVALS] += H[line + POINT_COUNT]
+    H[line + POINT_COUNT] = (q - p) // POINT
+
+
+@kernel
+def visit_along(H, W, nd, rc, number, si, so, w, rounds):
+    """Every value of a key that these rounds concern, along time: there, or not.
+
+    needs:  rounds of one loop, later than those of earlier visits of the slice, or the same; both segments touched.
+    leaves: the key owes a visit where a value that differs has its next entry of an earlier slice.
+    """
+    step = w - VALUE + LINE_LANES
+    H[W + VALUES + LEN] = 0
+    take_new(H, W, number, si, so, w, rounds)
+    run = H[W + RUNS + PTR] + number * RUN
+    first = H[W + LINES + PTR] + H[run + FIRST_LINE]
+    for i in range(H[run + LINE_COUNT]):
+        line = first + i * step
+        if H[line + NEXT] <= rounds and H[line + POINT_COUNT]:
+            look_at(H, W, line, i, rounds)
+    before = LAST
+    for k in range(H[W + VALUES + LEN]):
+        line = first + H[H[W + VALUES + PTR] + k] * step
+        catch_up(H, si, so, w, line, rounds)
+        go_along(H, W, line, w - VALUE)
+        if H[line + NEXT] != LAST and H[line + POINT_COUNT] and H[line + NEXT] != before:
+            before = H[line + NEXT]
+            H[W + OWED] += 1
+            queue(H, W, nd, rc, before)
