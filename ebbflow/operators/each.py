@@ -103,48 +103,24 @@ def add_value(H, W, lanes, nv, mask):
 
 
 @kernel
-def meets_new(H, W, si, w, rounds, lanes):
-    """Whether a value has entries of this slice at rounds that precede these."""
-    p = H[si + PTR]
-    for i in range(H[si + OLD], H[si + LEN]):
-        e = p + i * w
-        if same(H, e + VALUE, lanes, w - VALUE) and rounds_precede(H[e], rounds, H[W + GUARD]):
-            return True
-    return False
-
-
-@kernel
-def add_met(H, W, sg, w, si, rounds, mask):
-    """The values that earlier slices left an entry of at these very rounds, and this slice one at earlier ones."""
-    p = H[sg + PTR]
-    for i in range(H[sg + OLD]):
-        e = p + i * w
-        if H[e] == rounds and meets_new(H, W, si, w, rounds, e + VALUE):
-            mask = add_value(H, W, e + VALUE, w - VALUE, mask)
-    return mask
-
-
-@kernel
 def values_touched(H, W, si, so, w, rounds):
     """The values to look at at these rounds, in VALUES; the mask of their index.
 
-    In a loop that is in no other, a value's answer at some rounds is that of its last entry: so only those with
-    an entry at these very rounds matter.  In nested loops rounds are joined, and all that this slice changed matter.
+    Rounds are joined in loops, so all that this slice changed at rounds before these matter.  A key without a past,
+    with rounds of one loop only, has nothing to say again: what comes at these very rounds matters.
 
     leaves: counts zero; the slots of an index where values are many, in SLOTS.
     """
     p = H[si + PTR]
+    guard = H[W + GUARD]
     nv = w - VALUE
-    single = (H[W + GUARD] & (H[W + GUARD] - 1)) == 0
+    only_here = (guard & (guard - 1)) == 0 and H[si + OLD] + H[so + OLD] == 0
     mask = 0
     H[W + VALUES + LEN] = 0
     for i in range(H[si + OLD], H[si + LEN]):
         e = p + i * w
-        if H[e] == rounds or (not single and rounds_precede(H[e], rounds, H[W + GUARD])):
+        if H[e] == rounds or (not only_here and rounds_precede(H[e], rounds, guard)):
             mask = add_value(H, W, e + VALUE, nv, mask)
-    if single:
-        mask = add_met(H, W, si, w, si, rounds, mask)
-        mask = add_met(H, W, so, w, si, rounds, mask)
     return mask
 
 

@@ -50,14 +50,13 @@ from ebbflow.trace.heap import (
     HAVE,
     LEN,
     PTR,
-    TIMES_HERE,
     VALUES,
     WANT,
     hash_lanes,
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import VALUE, diff_of, push_entry, rank_of, sort_rows, touch
+from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of, sort_rows, touch
 from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
 
 
@@ -316,9 +315,9 @@ def hear(H, W, nd, tb, rounds):
 
 
 @inline
-def goes_along(H, W, nd):
-    """Whether lines are worth it: many times, in a loop that is in no other."""
-    return H[W + TIMES_HERE] > 1 and H[nd + DEPTH] == 1 and (H[W + GUARD] & (H[W + GUARD] - 1)) == 0
+def goes_along(H, nd, si, so):
+    """Whether lines are worth it: rounds of one loop, and a past that would be looked through at each of them."""
+    return H[nd + DEPTH] == 1 and H[si + OLD] + H[so + OLD] > 0
 
 
 @kernel
@@ -334,7 +333,7 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     op = H[nd + OP]
     if op == EACH:
         touch(H, W, so, w1)
-        number = run_of(H, W, nd, rc, si, so, w) if goes_along(H, W, nd) else -1
+        number = run_of(H, W, nd, rc, si, so, w) if goes_along(H, nd, si, so) else -1
         if number >= 0:
             visit_along(H, W, nd, rc, number, si, so, w, rounds)
         else:

@@ -88,7 +88,6 @@ from ebbflow.trace.heap import (
     STAGE,
     STEP,
     STREAM,
-    TIMES_HERE,
     UNDO,
     VECTOR,
     VISITS,
@@ -503,7 +502,6 @@ def begin_step(H, W, program, step):
     """A slice of one time begins, in which rows are in order."""
     tidy(H, W, step - 1, H[W + EFFORT])
     H[W + STEP] = step
-    H[W + TIMES_HERE] = 1
     H[W + UNDO + LEN] = 0
     H[W + ERROR] = 0
     H[W + PC] = program

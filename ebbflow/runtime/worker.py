@@ -330,7 +330,6 @@ class Worker:
         H, W = self.H, self.W
         self.step += 1
         H[W + h.STEP] = self.step
-        H[W + h.TIMES_HERE] = 0 if self.plan.general else len(self.slice_times)
         H[W + h.PC], H[W + h.ROUNDS], H[W + h.PHASE] = self.program, 0, 0
         H[W + h.ERROR] = 0
         if self.plan.general:

@@ -66,8 +66,7 @@ MEETING, MET, STAGE = CROWD + 4, CROWD + 5, CROWD + 6  # where workers of one pr
 LINED = CROWD + 7  # of interned times, the rank from which on each one precedes the next
 POURED = CROWD + 8  # how many rows an input was fed last
 PAST = CROWD + 9  # so many interned times, the first ones, precede the lower frontier's only element; they may be more
-TIMES_HERE = CROWD + 10  # how many times the slice has, along one line
-LINES_OF = CROWD + 11  # the number of the slice whose lines are kept
+LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
 HEADER = CROWD + 20
 

@@ -14,6 +14,15 @@ from tests.trace.heaps import Bench
 LANES = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 
 
+def with_a_past():
+    """A key that earlier slices left something of, so that its values get lines."""
+    key = Key("each", 1)
+    key.add(0, 1, 1, 99)
+    assert key.visit() == [(0, 1, 1, (99,))]
+    key.bench.next_slice()
+    return key
+
+
 @given(st.lists(st.tuples(LANES, st.integers(0, 3)), max_size=30), LANES)
 def test_what_earlier_slices_left_is_put_in_order_and_searched(entries, lanes):
     bench = Bench()
@@ -32,7 +41,7 @@ def test_what_earlier_slices_left_is_put_in_order_and_searched(entries, lanes):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=120))
 def test_each_value_has_one_line_whether_few_or_many(lanes):
-    key = Key("each along", 1)
+    key = Key("each", 1)
     H, W = key.bench.H, key.bench.W
     so = int(t.segment_of(H, key.tb, key.rc, 1))
     number = along.run_of(H, W, key.nd, key.rc, key.sg, so, key.w)
@@ -51,7 +60,7 @@ def test_each_value_has_one_line_whether_few_or_many(lanes):
     st.lists(st.tuples(st.integers(1, 9), st.sampled_from([along.COME_IN, along.GONE_OUT]), st.sampled_from([1, -1])))
 )
 def test_points_are_in_the_order_of_their_ranks_each_once(events):
-    key = Key("each along", 1)
+    key = Key("each", 1)
     H, W = key.bench.H, key.bench.W
     so = int(t.segment_of(H, key.tb, key.rc, 1))
     number = along.run_of(H, W, key.nd, key.rc, key.sg, so, key.w)
@@ -73,7 +82,7 @@ def test_points_are_in_the_order_of_their_ranks_each_once(events):
 
 @pytest.mark.interpreted
 def test_only_values_that_the_slice_touches_are_gone_along():
-    key = Key("each along", 1)
+    key = Key("each", 1)
     for value in range(100):
         key.add(value % 3, 1, 1, value)
     assert len(key.visit()) == 100
@@ -86,7 +95,7 @@ def test_only_values_that_the_slice_touches_are_gone_along():
 
 @pytest.mark.interpreted
 def test_a_visit_is_owed_where_a_value_that_differs_has_its_next_entry_and_only_there():
-    key = Key("each along", 1)
+    key = Key("each", 1)
     key.add(5, 1, 1, 7)
     key.add(2, 1, 1, 8)
     assert sorted(key.visit()) == [(2, 1, 1, (8,)), (5, 1, 1, (7,))]
@@ -105,7 +114,7 @@ def test_a_visit_is_owed_where_a_value_that_differs_has_its_next_entry_and_only_
 
 @pytest.mark.interpreted
 def test_entries_at_later_rounds_wait_until_their_rounds():
-    key = Key("each along", 1)
+    key = with_a_past()
     key.add(2, 1, -1, 7)
     key.add(0, 1, 1, 7)
     key.add(2, 2, 1, 8)
@@ -115,7 +124,7 @@ def test_entries_at_later_rounds_wait_until_their_rounds():
 
 @pytest.mark.interpreted
 def test_a_key_whose_run_was_lost_within_the_slice_says_nothing_twice():
-    key = Key("each along", 1)
+    key = with_a_past()
     key.add(0, 1, 1, 7)
     assert key.visit() == [(0, 1, 1, (7,))]
     key.bench.H[key.rc + 1 + t.HEAD] = 0  # as when it was sealed, and is loaded again
@@ -125,7 +134,7 @@ def test_a_key_whose_run_was_lost_within_the_slice_says_nothing_twice():
 
 
 def test_where_there_are_too_many_runs_the_key_is_visited_without():
-    key = Key("each along", 1)
+    key = with_a_past()
     key.bench[h.LINES_OF] = key.bench[h.STEP]
     key.bench[h.RUNS + h.LEN] = along.RUN << along.RUN_BITS
     key.add(0, 1, 1, 7)

@@ -74,7 +74,6 @@ KINDS = {  # answer, op, input lanes, output lanes, spec, folds
     "min": (least, reducers.BAGGED, 1, 1, [1, reducers.MIN, 0, reducers.WHOLE, 1], None),
     "top": (first_two, reducers.TOPPED, 1, 1, [2, 0, 1, reducers.WHOLE], None),
     "each": (each, reducers.EACH, 1, 1, [0], None),
-    "each along": (each, reducers.EACH, 1, 1, [0], None),
 }
 
 
@@ -85,7 +84,6 @@ class Key:
         self.answer, op, lanes, outs, spec, folds = KINDS[kind]
         self.bench = bench = Bench(depth)
         h.reserve(bench.H, bench.W, bench.W + h.WANT, 16)
-        bench[h.TIMES_HERE] = 3 if kind == "each along" else 1
         self.w, self.w1 = 2 + lanes, 2 + outs
         widths = [self.w, self.w1] + ([2 + folds[sums.WORDS]] if folds else [])
         self.nd = bench.node(kinds.REDUCE, 1, widths, lanes=1 + outs, folds=bench.heap.keep(folds) if folds else 0)
