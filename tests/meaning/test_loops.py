@@ -34,7 +34,7 @@ def test_reachability(s, edges, roots):
 CHAIN = [(node, node + 1) for node in range(4)] + [(0, 2), (1, 4), (0, 3), (4, 1), (3, 0)]
 
 
-@pytest.mark.parametrize("runtime", [*ASKED, "local-2-sliced", "local-sealed-sliced"])
+@pytest.mark.parametrize("runtime", [*ASKED, "local-2-sliced", "local-sealed-sliced", "tasks"])
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(steps=toggled("edges", CHAIN, {"roots": [(0,), (1,), (3,)]}))
 def test_reachability_while_short_cuts_come_and_go_many_times_a_step(runtime, steps):
