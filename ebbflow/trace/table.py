@@ -20,7 +20,8 @@ EVICT_AT, LAST_COUNT = 14, 15  # how many keys are too many; how many there were
 SWEEP_FUEL = 16  # slots that may be looked at, saved up so that a sweep is worth its while
 TABLE = 18
 # ---- a record: the key's lanes, then --------------------------------------------------------------
-QUEUED, DONE, HEAD, SEGMENTS = 0, 1, 2, 3
+QUEUED, DONE, SEGMENTS = 0, 1, 3
+HEAD = 2  # of an arrangement: the first of the rows that wait; of a reduction: the slice's number and its run there
 SEGMENT = 5
 
 ADDRESS = (1 << 44) - 1
