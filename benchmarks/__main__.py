@@ -8,6 +8,7 @@ Rule: it ends with status 1 where two programs found different answers, and neve
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 from rich.console import Console
@@ -68,7 +69,7 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice([*table.NAMES, SPARK]), metavar="[NAME]...")
 @click.option("--size", type=click.Choice([*table.SIZES, "all"]), default="small", show_default=True)
-@click.option("--steps", callback=numbers, help="Times handed over at once: 1,10,100.")
+@click.option("--steps", callback=numbers, help="Times handed over at once: 1,10,100; on Spark changes.")
 @click.option("--workers", callback=numbers, help="Numbers of workers: 1,2.")
 @click.option("--times", type=click.IntRange(1), help="How many times, instead of the row's own number.")
 @click.option(
@@ -107,7 +108,8 @@ def main(
     if SPARK in names:
         if len(names) > 1:
             raise click.ClickException("spark is measured by itself: `ebbflow bench spark`.")
-        measure_on_spark(size, views, cluster, limit or AN_HOUR, save)
+        chosen = on_spark.orders_of(size, views, steps)
+        measure_on_spark(chosen, size != "small", cluster, limit or AN_HOUR, save)
         return
     rows = table.chosen(names, size, steps, workers, times, seed)
     if not rows:
@@ -143,15 +145,15 @@ def main(
         sys.exit(1)
 
 
-def measure_on_spark(size: str, views: tuple[str, ...], cluster: bool, limit: float, save: bool) -> None:
+def measure_on_spark(chosen: list[dict[str, Any]], apart: bool, cluster: bool, limit: float, save: bool) -> None:
     warm.warm()
     saying, measured, left_out = Saying(), list[report.Figures](), list[str]()
     with saying.bar:
-        saying.expect(len(on_spark.orders_of(size, views)))
+        saying.expect(len(chosen))
         where = on_spark.CLUSTER if cluster else on_spark.MASTER
         try:
             tables = lambda scale: data.tpch(scale, saying)
-            for order, found in on_spark.all_of(size, views, cluster, tables, saying, limit):
+            for order, found in on_spark.all_of(chosen, apart, cluster, tables, saying, limit):
                 saying.run(f"{order['name']} done")
                 if isinstance(found, str):
                     left_out.append(found)

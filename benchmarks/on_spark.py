@@ -319,12 +319,12 @@ def measured(spark: Any, name: str, options: Found, batches: list[int], place: s
             took[size] = median(seconds)
             each = (live.counters()["jobs"] - jobs) / even
             found["steps"][size] = {"s": took[size], "worst s": max(seconds), "jobs": each, "runs": seconds}
+        found["memory"] = memories()  # of ours: Spark's processes end when they idle, and its JVM grows with the peers
         found["peers"] = {}
         for peer, recompute in view.peers().items():
             found["peers"][peer] = recomputed(view, peer, recompute, answer, say)
         best = min(one["s"] for one in found["peers"].values())
         found["cheaper from"] = crossing(took, best)
-        found["memory"] = memories()
     finally:
         live.close()
     return found
@@ -549,16 +549,18 @@ def asked(orders: list[Found], settings: Found, say: Say, limit: float) -> Itera
         yield order, f"{order['name']} was not measured: its process ended ({child.returncode}). {last[:300]}"
 
 
-def orders_of(size: str, names: tuple[str, ...]) -> list[Found]:
-    return [order for order in SETS["small" if size == "small" else "large"] if not names or order["name"] in names]
+def orders_of(size: str, names: tuple[str, ...], batches: tuple[int, ...] = ()) -> list[Found]:
+    """The rows of a set; with micro-batches of other sizes than their own, if some are given."""
+    chosen = [order for order in SETS["small" if size == "small" else "large"] if not names or order["name"] in names]
+    return [order | {"batches": list(batches)} if batches and "batches" in order else order for order in chosen]
 
 
 def all_of(
-    size: str, names: tuple[str, ...], on_cluster: bool, tables: Callable[[str], Path | str], say: Say, limit: float
+    chosen: list[Found], apart: bool, on_cluster: bool, tables: Callable[[str], Path | str], say: Say, limit: float
 ) -> Iterator[tuple[Found, Found | str]]:
-    """Every row of a set; the large ones each in a process of their own."""
+    """Every row that was chosen, each in a process of its own or all in one."""
     orders = []
-    for order in orders_of(size, names):
+    for order in chosen:
         if "needs" in order:
             place = tables(order["needs"])
             if isinstance(place, str):
@@ -573,7 +575,7 @@ def all_of(
             stack.callback(shutil.rmtree, place, True)
             say("starting a Master and two Workers")
             settings = stack.enter_context(standalone.cluster(place)).settings
-        for group in [orders] if size == "small" else [[order] for order in orders]:
+        for group in [[order] for order in orders] if apart else [orders]:
             yield from asked(group, settings, say, limit)
 
 

@@ -72,12 +72,13 @@ def row(
 
 
 def show(rows: list[Figures], console: Console) -> None:
-    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    """Beside the times: the changes from which on recomputing is cheaper, and the most memory that each process had."""
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, collapse_padding=True)
     for heading in (
         *("view", "size", "changes", "ours, s", "jobs", "recomputed, s", "by", "ratio", "first", "goal", "reached"),
-        *("same", "recomputing is cheaper from", "peak MB: driver / JVM / workers"),
+        *("same", "load, s", "cheaper from", "MB: driver / JVM / workers"),
     ):
-        left = heading in ("view", "size", "by", "reached", "same", "peak MB: driver / JVM / workers")
+        left = heading in ("view", "size", "by", "reached", "same", "MB: driver / JVM / workers")
         drawn.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for one in rows:
         memory = one.get("memory") or {}
@@ -85,7 +86,7 @@ def show(rows: list[Figures], console: Console) -> None:
         told = " / ".join(number(part) for part in parts if part is not None)
         workers = " + ".join(number(part) for part in memory.get("workers MB", ())[:2])
         drawn.add_row(
-            one["workload"],
+            one["workload"].removeprefix("Spark: "),
             one["size"],
             f"{one['step']:,}",
             number(one["ours"]),
@@ -97,6 +98,7 @@ def show(rows: list[Figures], console: Console) -> None:
             number(one["goal"]),
             report.MARKS[one["reached"]],
             {True: "yes", False: "[bold red]NO[/]", None: ""}[one["checks_equal"]],
+            number(one.get("load_s")),
             f"{one['cheaper_from']:,.0f}" if one.get("cheaper_from") is not None else "",
             f"{told} / {workers}" if told else "",
         )
