@@ -1,6 +1,6 @@
 """On Spark: what a micro-batch costs beside recomputing the view with Spark, and what a large load takes of memory.
 
-    ebbflow bench spark                     small sizes, within three minutes
+    ebbflow bench spark                     small sizes, within five minutes
     ebbflow bench spark --size large        degrees 10M/50M, TPC-H at scale 1, reach and components 100k/200k, a load
     ebbflow bench spark --cluster           on a Master and two Workers on the loopback instead of local[2]
     python -m benchmarks.on_spark step      one change on a view with a loop of twenty rounds
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
@@ -285,7 +285,9 @@ VIEWS: dict[str, Any] = {"degrees": Degrees, "q1": Q1, "q13": Q13, "reach": Reac
 # ---- measuring --------------------------------------------------------------------------------------------
 
 
-def measured(spark: Any, name: str, options: Found, batches: list[int], place: str, say: Say) -> Found:
+def measured(
+    spark: Any, name: str, options: Found, batches: list[int], place: str, say: Say, servers: Sequence[int] = ()
+) -> Found:
     """One view: loaded, changed by micro-batches of some sizes, and recomputed."""
     view = VIEWS[name](spark, **options)
     share = max(1, view.total // 1000)
@@ -319,7 +321,7 @@ def measured(spark: Any, name: str, options: Found, batches: list[int], place: s
             took[size] = median(seconds)
             each = (live.counters()["jobs"] - jobs) / even
             found["steps"][size] = {"s": took[size], "worst s": max(seconds), "jobs": each, "runs": seconds}
-        found["memory"] = memories()  # of ours: Spark's processes end when they idle, and its JVM grows with the peers
+        found["memory"] = memories(servers)  # before the peers have theirs, and processes that idle end
         found["peers"] = {}
         for peer, recompute in view.peers().items():
             found["peers"][peer] = recomputed(view, peer, recompute, answer, say)
@@ -408,10 +410,13 @@ def memory(pid: int | str = "self") -> dict[str, float]:
     return found
 
 
-def memories() -> Found:
-    """The memory of the driver, of its JVM, and of Spark's Python workers, the largest first.  Linux only."""
+def memories(servers: Sequence[int] = ()) -> Found:
+    """The memory of the driver, of the largest JVM, and of Spark's Python workers, the largest first.  Linux only.
+
+    servers: the processes of a cluster's Workers, whose executors are looked at too.
+    """
     workers, jvm = [], 0
-    for pid in standalone.below(os.getpid()):
+    for pid in [one for root in (os.getpid(), *servers) for one in standalone.below(root)]:
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             if command.split(b"\0")[0].endswith(b"java"):
@@ -423,7 +428,9 @@ def memories() -> Found:
     return {"driver MB": memory().get("VmHWM"), "JVM MB": jvm, "workers MB": sorted(workers, reverse=True)}
 
 
-def load(spark: Any, edges: int, nodes: int, place: str, say: Say, **options: Any) -> Found:
+def load(
+    spark: Any, edges: int, nodes: int, place: str, say: Say, servers: Sequence[int] = (), **options: Any
+) -> Found:
     """Many edges through Spark into degrees and reach, then single changes."""
     graph = Graph(spark, nodes, edges)
     live = reachability().run(spark, checkpoint=f"{place}/load", **options)
@@ -436,7 +443,7 @@ def load(spark: Any, edges: int, nodes: int, place: str, say: Say, **options: An
     began = time.perf_counter()
     live.advance_to(1)
     found["loaded s"] = time.perf_counter() - began
-    found |= {"supersteps": live.counters()["supersteps"], "jobs": live.counters()["jobs"], **memories()}
+    found |= {"supersteps": live.counters()["supersteps"], "jobs": live.counters()["jobs"], **memories(servers)}
     seconds = []
     for i in range(1, 10):
         say(f"change {i}")
@@ -448,7 +455,7 @@ def load(spark: Any, edges: int, nodes: int, place: str, say: Say, **options: An
     degrees = live.snapshot("degrees").rows()
     found["counted"] = sum(row[0] * row[1] for row in degrees)
     found["same"] = found["counted"] == edges + 9
-    found["after"] = memories()
+    found["after"] = memories(servers)
     live.close()
     return found
 
@@ -497,6 +504,7 @@ def work(orders: list[Found], settings: Found, say: Callable[[Found], None]) -> 
     """What a process of its own does: a session, some views, a line of JSON for each thing there is to say."""
     place = tempfile.mkdtemp(prefix="bench-")
     settings = dict(settings)
+    servers = settings.pop("servers", ())
     spark = ebb.spark(settings.pop("master", MASTER), **{"spark.driver.memory": "3g", **settings})
     try:
         for order in orders:
@@ -506,9 +514,9 @@ def work(orders: list[Found], settings: Found, say: Callable[[Found], None]) -> 
             if name == "step":
                 found = step(spark, 8, place)
             elif name == "load":
-                found = load(spark, options["edges"], options["nodes"], place, saying)
+                found = load(spark, options["edges"], options["nodes"], place, saying, servers)
             else:
-                found = measured(spark, name, options, order["batches"], place, saying)
+                found = measured(spark, name, options, order["batches"], place, saying, servers)
             say({"order": order, "found": found})
             for one in Path(place).iterdir():
                 shutil.rmtree(one, ignore_errors=True)
@@ -574,7 +582,8 @@ def all_of(
             place = Path(tempfile.mkdtemp(prefix="cluster-"))
             stack.callback(shutil.rmtree, place, True)
             say("starting a Master and two Workers")
-            settings = stack.enter_context(standalone.cluster(place)).settings
+            cluster = stack.enter_context(standalone.cluster(place))
+            settings = {**cluster.settings, "servers": cluster.workers}
         for group in [[order] for order in orders] if apart else [orders]:
             yield from asked(group, settings, say, limit)
 

@@ -1,9 +1,11 @@
 """Micro-batches on Spark are measured beside a recomputation that finds the same."""
 
+import io
 import json
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from benchmarks import on_spark, report, spark_report
 from benchmarks.__main__ import main
@@ -63,6 +65,22 @@ def test_reports_of_tpch_lose_rows_and_have_them_again(spark, tmp_path, once):
         options = {"directory": str(tmp_path)}
         found = on_spark.measured(spark, name, options, [1, 5], str(tmp_path), lambda _: None)
         assert found["peers"]["DataFrames"]["same"] and found["total"] == 60
+
+
+def test_batches_of_other_sizes_are_for_views_that_have_some():
+    step, components = on_spark.orders_of("large", ("step", "components"), (1, 50))
+    assert step == {"name": "step"} and components["batches"] == [1, 50]
+    assert on_spark.orders_of("small", ("degrees",))[0]["batches"] == [1, 1_000]
+
+
+def test_the_table_fits_where_there_is_no_terminal():
+    memory = {"driver MB": 1234, "JVM MB": 1234, "workers MB": [1234, 1234, 1]}
+    figures = {"recomputed": 62.5, "by": "DataFrames", "cheaper_from": 1e8, "jobs": 2, "load_s": 123.4}
+    row = spark_report.row("degrees", "10M/50M", 100_000, "two Workers", 1.25, spark_report.SHARE, True, **figures)
+    console = Console(width=200, record=True, file=io.StringIO())
+    spark_report.show([row | {"memory": memory}], console)
+    text = console.export_text()
+    assert "1,234 + 1,234" in text and "100,000,000" in text and "…" not in text
 
 
 def test_where_recomputing_becomes_cheaper():
