@@ -8,6 +8,7 @@ Rule: what comes out is what went in.  A value that does not fit its column is r
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -63,8 +64,12 @@ def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
 
 def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
     """int64[lanes, rows] as an Arrow table; timestamps are in UTC and name no zone."""
-    columns = [decode_column(lane, field.type, pool) for lane, field in zip(lanes, schema, strict=True)]
-    return pa.table(columns, schema=pa.schema([(f.name, c.type) for f, c in zip(schema, columns, strict=True)]))
+    return pa.Table.from_arrays(decode_columns(lanes, schema, pool), names=list(schema.names))
+
+
+def decode_columns(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[pa.Array]:
+    """The columns of such a table."""
+    return [decode_column(lane, field.type, pool) for lane, field in zip(lanes, schema, strict=True)]
 
 
 # ---- which column is which
@@ -335,12 +340,15 @@ def _integer_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
     return _checked_integers(given, nulls, field, start)
 
 
+_info = functools.cache(np.iinfo)
+
+
 def _checked_integers(given: np.ndarray, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     least, most = _least(field.type), BOUNDS[field.type.name] - 1
-    info = np.iinfo(given.dtype)
-    if len(given) and (info.min < least or info.max > most) and not (given.min() >= least and given.max() <= most):
-        wrong = (given > most) if info.max > most else np.zeros(len(given), bool)
-        if info.min < least:
+    may_be_less, may_be_more = _info(given.dtype).min < least, _info(given.dtype).max > most
+    if len(given) and ((may_be_less and given.min() < least) or (may_be_more and given.max() > most)):
+        wrong = (given > most) if may_be_more else np.zeros(len(given), bool)
+        if may_be_less:
             wrong |= given < least
         if nulls is not None:
             wrong &= ~nulls
@@ -659,15 +667,16 @@ _WORDS: dict[str, Callable[[Any, Field, int], Any]] = {
 # ---- columns out
 
 
+_ARROW_TYPES = {
+    "long": pa.int64(), "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
+    "float": pa.float32(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
+    "timestamp": pa.timestamp("us"), "void": pa.null(),
+}  # fmt: skip
+
+
 def arrow_type(kind: Type) -> pa.DataType:
     """The Arrow type that a column comes out as."""
-    if kind.name == "decimal":
-        return pa.decimal128(kind.precision, kind.scale)
-    return {
-        "long": pa.int64(), "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
-        "float": pa.float32(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
-        "timestamp": pa.timestamp("us"), "void": pa.null(),
-    }[kind.name]  # fmt: skip
+    return pa.decimal128(kind.precision, kind.scale) if kind.name == "decimal" else _ARROW_TYPES[kind.name]
 
 
 def decode_column(lane: Lane, kind: Type, pool: Pool | None) -> pa.Array:

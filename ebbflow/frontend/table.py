@@ -301,18 +301,18 @@ class Table:
         if self._arrow is None:
             import pyarrow
 
-            from ebbflow.columns.lanes import decode  # loads the kernels too: only when somebody looks
+            from ebbflow.columns.lanes import decode_columns  # loads the kernels too: only when somebody looks
 
             self._put_in_order()
-            arrow = decode(self._lanes, self.record, self._pool)
+            columns, names = decode_columns(self._lanes, self.record, self._pool), list(self.record.names)
             if self._times is not None:
-                columns = [pyarrow.array(np.ascontiguousarray(column)) for column in self._times.T]
-                time = columns[0]
-                if len(columns) > 1:
-                    time = pyarrow.StructArray.from_arrays(columns, names=list(self.coordinates))
-                arrow = arrow.append_column("_time", time)
-            weight = "_count" if self._times is None else "_diff"
-            self._arrow = arrow.append_column(weight, pyarrow.array(self._weights))
+                times = [pyarrow.array(np.ascontiguousarray(column)) for column in self._times.T]
+                several = len(times) > 1
+                time = pyarrow.StructArray.from_arrays(times, names=list(self.coordinates)) if several else times[0]
+                columns.append(time)
+                names.append("_time")
+            names.append("_count" if self._times is None else "_diff")
+            self._arrow = pyarrow.Table.from_arrays([*columns, pyarrow.array(self._weights)], names=names)
         return self._arrow
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
