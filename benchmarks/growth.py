@@ -21,6 +21,7 @@ import click
 from rich.console import Console
 
 from benchmarks.chart import Line, chart
+from benchmarks.hub import KINDS
 
 HOME = Path(__file__).parent
 POINTS = HOME / "results" / "growth.json"
@@ -45,6 +46,7 @@ def _graphs(line: str, workload: str, **fixed: Any) -> list[tuple]:
 
 
 SMALL = {"nodes": 1000, "edges": 2000}
+VALUES = (100, 1_000, 10_000, 100_000)
 QUESTIONS = (
     Question(
         "graph",
@@ -65,6 +67,12 @@ QUESTIONS = (
             *_points("one time a step", "reach", "roots", (1, 3, 10, 30, 100, 300), step=1, times=500, **SMALL),
             *_points("100 times a step", "reach", "roots", (1, 3, 10, 30, 100, 300), step=100, times=1000, **SMALL),
         ),
+    ),
+    Question(
+        "values",
+        "As one key's values grow in number, one of them changed at a time",
+        "values of the key",
+        tuple(point for kind in KINDS for point in _points(kind, "hub", "values", VALUES, kind=kind, times=300)),
     ),
     Question(
         "step",

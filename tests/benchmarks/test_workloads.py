@@ -5,7 +5,20 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from benchmarks import arrangement, bfs, chains, degrees, feeding, generator, reach, recompute, scc, startup, sustained
+from benchmarks import (
+    arrangement,
+    bfs,
+    chains,
+    degrees,
+    feeding,
+    generator,
+    hub,
+    reach,
+    recompute,
+    scc,
+    startup,
+    sustained,
+)
 from tests.benchmarks import by_hand
 
 ASKED = [  # the tools that are installed, which is never all of them
@@ -101,3 +114,8 @@ def test_a_session_of_many_changes_does_exactly_what_one_begun_there_does():
 def test_an_arrangement_tells_bytes_and_a_start_its_seconds():
     assert "bytes_per_edge" in arrangement.run(nodes=0, edges=2000, piece=500)
     assert 0 < startup.run("import")["s"] < 60
+
+
+@pytest.mark.parametrize("kind", hub.KINDS)
+def test_a_hub_answers_every_change(kind):
+    assert hub.run(kind, values=50, times=20)["updates"] == 40  # one goes and one comes, or the least is another
