@@ -41,6 +41,7 @@ DIFF_BITS = 44
 BIAS = 1 << (DIFF_BITS - 1)
 DIFF_MASK = (1 << DIFF_BITS) - 1
 DIFF_AT_MOST = BIAS - 1
+FEW_NEW, LONG = 8, 256  # so few are looked for one by one in a long segment: an index costs thirty times a look
 
 
 @inline
@@ -252,7 +253,7 @@ def compact(H, W, sg, w):
             H[p + i * w + 1] &= DIFF_MASK
     if w == VALUE:
         n = fold_counts(H, p, m, n)
-    if (n - m) * n <= 128:
+    if (n - m) * n <= 128 or (n - m <= FEW_NEW and n > LONG):
         m = fold_searching(H, W, p, m, n, w)
     else:
         m = fold_hashing(H, W, p, m, n, w)

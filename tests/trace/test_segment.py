@@ -215,3 +215,21 @@ def test_a_segment_is_saved_once_an_advance_as_the_advance_found_it():
     bench.next_slice()
     bench.push(sg, 3, 0, 1, 3, (7,))
     assert bench.vector(bench.W + h.UNDO) == kept
+
+
+@given(st.lists(st.tuples(st.integers(0, 420), st.sampled_from([1, -1])), min_size=1, max_size=12))
+def test_a_long_segment_takes_in_few_entries_and_many_alike(changes):
+    bench = Bench()
+    sg = bench.segment()
+    expected = Counter(range(400))
+    for value in range(400):
+        bench.push(sg, 3, 0, 1, 1, (value,))
+    bench.next_slice()
+    s.touch(bench.H, bench.W, sg, 3)
+    for value, diff in changes:
+        bench.push(sg, 3, 0, 1, diff, (value,))
+        expected[value] += diff
+    bench.next_slice()
+    s.touch(bench.H, bench.W, sg, 3)
+    found = [(value, diff) for _, _, diff, (value,) in bench.entries(sg, 3)]
+    assert sorted(found) == sorted((value, count) for value, count in expected.items() if count)
