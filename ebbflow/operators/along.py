@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.node import TB, queue
+from ebbflow.operators.places import enter_all, enter_place, mask_for, place_among
 from ebbflow.operators.say import say
 from ebbflow.trace.heap import (
     CAP,
@@ -26,7 +27,6 @@ from ebbflow.trace.heap import (
     VALUES,
     copy_words,
     drop_vector,
-    hash_lanes,
     push_word,
     reserve,
     same,
@@ -45,7 +45,6 @@ NEXT_IN, NEXT_OUT, NEXT, COUNT, SAID, POINTS, POINT_COUNT, POINT_ROOM, LOOKED, L
 COME_IN, GONE_OUT = 1, 2
 POINT = 3
 FIRST_POINTS, FIRST_LINES = 4, 4
-FEW_LINES = 8  # that are looked through; more are found by a hash
 KEPT_WORDS = 1 << 20  # from slice to slice; what a large one took goes back
 RUN_BITS = 20  # of a record's word: the number of its run, below that of the slice
 
@@ -80,6 +79,7 @@ def run_of(H, W, nd, rc, si, so, w):
         H[W + RUNS + LEN] = 0
         H[W + LINES + LEN] = 0
         if H[W + LINES + CAP] > KEPT_WORDS:
+            drop_vector(H, W, W + RUNS)
             drop_vector(H, W, W + LINES)
     word = rc + H[H[nd + TB] + KEYS] + HEAD
     if H[word] >> RUN_BITS == H[W + STEP]:
@@ -130,41 +130,20 @@ def rounds_at(H, sg, w, i, lanes):
     return LAST
 
 
-@kernel
-def catch_up(H, si, so, w, line, rounds):
-    """What earlier slices left of a line's value at rounds up to these goes into its sums."""
-    lanes = line + LINE_LANES
-    i = H[line + NEXT_IN]
-    come = rounds_at(H, si, w, i, lanes)
-    while come <= rounds:
-        H[line + COUNT] += diff_of(H[H[si + PTR] + i * w + 1])
-        i += 1
-        come = rounds_at(H, si, w, i, lanes)
-    H[line + NEXT_IN] = i
-    i = H[line + NEXT_OUT]
-    gone = rounds_at(H, so, w, i, lanes)
-    while gone <= rounds:
-        H[line + SAID] += diff_of(H[H[so + PTR] + i * w + 1])
-        i += 1
-        gone = rounds_at(H, so, w, i, lanes)
-    H[line + NEXT_OUT] = i
-    H[line + NEXT] = min(come, gone)
+@inline
+def move_on(H, sg, w, line, cursor, total, rounds):
+    """What earlier slices left of a line's value in a segment at rounds up to these goes into a sum of the line.
 
-
-@kernel
-def find_by(H, W, run, size, step, nv):
-    """Slots by which a run's lines are found, `size` of them, a power of two."""
-    H[run + FOUND_BY] = take_room(H, W, size)
-    H[run + MASK_OF] = size - 1
-    base = H[W + LINES + PTR]
-    slots = base + H[run + FOUND_BY]
-    for i in range(size):
-        H[slots + i] = 0
-    for i in range(H[run + LINE_COUNT]):
-        h = hash_lanes(H, base + H[run + FIRST_LINE] + i * step + LINE_LANES, nv) & (size - 1)
-        while H[slots + h]:
-            h = (h + 1) & (size - 1)
-        H[slots + h] = i + 1
+    Returns the rounds of the entry at which the cursor stands then.
+    """
+    i = H[line + cursor]
+    at = rounds_at(H, sg, w, i, line + LINE_LANES)
+    while at <= rounds:
+        H[line + total] += diff_of(H[H[sg + PTR] + i * w + 1])
+        i += 1
+        at = rounds_at(H, sg, w, i, line + LINE_LANES)
+    H[line + cursor] = i
+    return at
 
 
 @kernel
@@ -194,16 +173,16 @@ def add_line(H, W, number, si, so, w, lanes):
     H[line + POINT_ROOM] = FIRST_POINTS
     H[line + LOOKED] = 0
     copy_words(H, lanes, line + LINE_LANES, nv)
-    if i + 1 > FEW_LINES:
-        mask = H[run + MASK_OF]
-        if 2 * (i + 1) > mask:
-            find_by(H, W, run, 4 * FEW_LINES if mask == 0 else 2 * mask + 2, step, nv)
-        else:
-            slots = H[W + LINES + PTR] + H[run + FOUND_BY]
-            h = hash_lanes(H, lanes, nv) & mask
-            while H[slots + h]:
-                h = (h + 1) & mask
-            H[slots + h] = i + 1
+    mask = H[run + MASK_OF]
+    wanted = mask_for(i + 1, mask)
+    if wanted != mask:
+        H[run + MASK_OF] = wanted
+        H[run + FOUND_BY] = take_room(H, W, wanted + 1)
+        base = H[W + LINES + PTR]
+        first = base + H[run + FIRST_LINE] + LINE_LANES
+        enter_all(H, first, step, i + 1, nv, base + H[run + FOUND_BY], wanted)
+    elif mask:
+        enter_place(H, i, lanes, nv, H[W + LINES + PTR] + H[run + FOUND_BY], mask)
     return i
 
 
@@ -215,25 +194,14 @@ def line_of(H, W, number, si, so, w, lanes):
     run = H[W + RUNS + PTR] + number * RUN
     base = H[W + LINES + PTR]
     first = base + H[run + FIRST_LINE] + LINE_LANES
-    mask = H[run + MASK_OF]
-    if mask == 0:
-        for i in range(H[run + LINE_COUNT]):
-            if same(H, first + i * step, lanes, nv):
-                return i
-    else:
-        slots = base + H[run + FOUND_BY]
-        h = hash_lanes(H, lanes, nv) & mask
-        while H[slots + h]:
-            i = H[slots + h] - 1
-            if same(H, first + i * step, lanes, nv):
-                return i
-            h = (h + 1) & mask
-    return add_line(H, W, number, si, so, w, lanes)
+    n = H[run + LINE_COUNT]
+    i = place_among(H, first, step, n, lanes, nv, base + H[run + FOUND_BY], H[run + MASK_OF])
+    return i if i < n else add_line(H, W, number, si, so, w, lanes)
 
 
 @kernel
-def add_point(H, W, at, rank, what, diff):
-    """Something came, or was said, at a rank of the line that is at `at` among the slice's words."""
+def add_point(H, W, at, rank, diff):
+    """Something came at a rank of the line that is at `at` among the slice's words."""
     line = H[W + LINES + PTR] + at
     n = H[line + POINT_COUNT]
     p = H[W + LINES + PTR] + H[line + POINTS]
@@ -241,7 +209,7 @@ def add_point(H, W, at, rank, what, diff):
     while i > p and H[i - POINT] > rank:
         i -= POINT
     if i > p and H[i - POINT] == rank:
-        H[i - POINT + what] += diff
+        H[i - POINT + COME_IN] += diff
         return
     if n == H[line + POINT_ROOM]:
         i -= p
@@ -259,9 +227,8 @@ def add_point(H, W, at, rank, what, diff):
         H[j + GONE_OUT] = H[j - POINT + GONE_OUT]
         j -= POINT
     H[i] = rank
-    H[i + COME_IN] = 0
+    H[i + COME_IN] = diff
     H[i + GONE_OUT] = 0
-    H[i + what] = diff
     H[line + POINT_COUNT] = n + 1
 
 
@@ -273,30 +240,20 @@ def look_at(H, W, line, i, rounds):
         push_word(H, W, W + VALUES, i)
 
 
-@inline
-def take_entry(H, W, number, si, so, w, e, what, rounds):
-    """An entry of this slice goes to the line of its value, along which the visit will go."""
-    i = line_of(H, W, number, si, so, w, e + VALUE)
-    at = H[H[W + RUNS + PTR] + number * RUN + FIRST_LINE] + i * (w - VALUE + LINE_LANES)
-    add_point(H, W, at, rank_of(H[e + 1]), what, diff_of(H[e + 1]))
-    look_at(H, W, H[W + LINES + PTR] + at, i, rounds)
-
-
 @kernel
 def take_new(H, W, number, si, so, w, rounds):
     """What came since the last visit at rounds up to these goes to the lines of its values; the rest waits behind.
 
-    A key that was sealed within the slice and is loaded again begins a new run, with what it has said in its segment.
+    needs:  all visits of the slice went along lines.  A key with a past does: it is sealed only between two advances.
     """
-    if H[H[W + RUNS + PTR] + number * RUN + LINE_COUNT] == 0:
-        p = H[so + PTR]
-        for e in range(p + H[so + OLD] * w, p + H[so + LEN] * w, w):
-            take_entry(H, W, number, si, so, w, e, GONE_OUT, rounds)
     p = H[si + PTR]
     seen = p + (H[si + OLD] + H[H[W + RUNS + PTR] + number * RUN + SEEN]) * w
     for e in range(seen, p + H[si + LEN] * w, w):
         if H[e] <= rounds:
-            take_entry(H, W, number, si, so, w, e, COME_IN, rounds)
+            i = line_of(H, W, number, si, so, w, e + VALUE)
+            at = H[H[W + RUNS + PTR] + number * RUN + FIRST_LINE] + i * (w - VALUE + LINE_LANES)
+            add_point(H, W, at, rank_of(H[e + 1]), diff_of(H[e + 1]))
+            look_at(H, W, H[W + LINES + PTR] + at, i, rounds)
             if e != seen:
                 for k in range(w):
                     x = H[e + k]
@@ -351,7 +308,9 @@ def visit_along(H, W, nd, rc, number, si, so, w, rounds):
     before = LAST
     for k in range(H[W + VALUES + LEN]):
         line = first + H[H[W + VALUES + PTR] + k] * step
-        catch_up(H, si, so, w, line, rounds)
+        come = move_on(H, si, w, line, NEXT_IN, COUNT, rounds)
+        gone = move_on(H, so, w, line, NEXT_OUT, SAID, rounds)
+        H[line + NEXT] = min(come, gone)
         go_along(H, W, line, w - VALUE)
         if H[line + NEXT] != LAST and H[line + POINT_COUNT] and H[line + NEXT] != before:
             before = H[line + NEXT]

@@ -8,9 +8,10 @@ Rule: only values with entries of this slice are looked at; what is said of the 
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.kernel import kernel
 from ebbflow.operators.gather import EVENT, sort_events
-from ebbflow.operators.node import SHORT, queue
+from ebbflow.operators.node import DEPTH, SHORT, queue
+from ebbflow.operators.places import enter_all, enter_place, mask_for, place_among
 from ebbflow.operators.say import say
 from ebbflow.trace.heap import (
     BITS,
@@ -22,99 +23,53 @@ from ebbflow.trace.heap import (
     PTR,
     SLOTS,
     VALUES,
-    hash_lanes,
+    copy_words,
     join_rounds,
     reserve,
     rounds_precede,
-    same,
 )
 from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of
 
 COUNT, SAID, LANES_AT = 0, 1, 2  # a value that is looked at: its count so far, what was said of it so far, its lanes
-FEW_VALUES = 8  # that are looked through; more are found by a hash
 PLACE_BITS = 20  # above a rank: the place of the value whose event it is
 RANK_MASK = (1 << PLACE_BITS) - 1
 
 
-@inline
-def place_among(H, values, n, lanes, nv, slots, mask):
-    """The place of these lanes among n values; n when they are not among them.
-
-    Looks one by one among few, through the slots among many; leaves in `slots` nothing new.
-    """
-    step = nv + LANES_AT
-    if mask == 0:
-        for i in range(n):
-            if same(H, values + i * step + LANES_AT, lanes, nv):
-                return i
-        return n
-    h = hash_lanes(H, lanes, nv) & mask
-    while H[slots + h]:
-        i = H[slots + h] - 1
-        if same(H, values + i * step + LANES_AT, lanes, nv):
-            return i
-        h = (h + 1) & mask
-    return n
-
-
-@kernel
-def index_values(H, W, values, n, nv, size):
-    """Slots for n values, so that each is found by its lanes; `size` is a power of two."""
-    slots = reserve(H, W, W + SLOTS, size)
-    for i in range(size):
-        H[slots + i] = 0
-    step = nv + LANES_AT
-    for i in range(n):
-        h = hash_lanes(H, values + i * step + LANES_AT, nv) & (size - 1)
-        while H[slots + h]:
-            h = (h + 1) & (size - 1)
-        H[slots + h] = i + 1
-    return slots
-
-
 @kernel
 def add_value(H, W, lanes, nv, mask):
-    """One more value to look at, if it is not there yet; the mask of the index, which is 0 while values are few."""
+    """One more value to look at, if it is not there yet; the mask of the slots by which values are found."""
     step = nv + LANES_AT
     v = H[W + VALUES + PTR]
     vn = H[W + VALUES + LEN] // step
-    if place_among(H, v, vn, lanes, nv, H[W + SLOTS + PTR], mask) < vn:
+    if place_among(H, v + LANES_AT, step, vn, lanes, nv, H[W + SLOTS + PTR], mask) < vn:
         return mask
     v = reserve(H, W, W + VALUES, step * (vn + 1))
     at = v + vn * step
     H[at + COUNT] = 0
     H[at + SAID] = 0
-    for k in range(nv):
-        H[at + LANES_AT + k] = H[lanes + k]
-    vn += 1
-    H[W + VALUES + LEN] = step * vn
-    if vn <= FEW_VALUES:
-        return 0
-    if 2 * vn > mask:
-        mask = 4 * FEW_VALUES - 1 if mask == 0 else 2 * mask + 1
-        index_values(H, W, v, vn, nv, mask + 1)
-    else:
-        slots = H[W + SLOTS + PTR]
-        h = hash_lanes(H, lanes, nv) & mask
-        while H[slots + h]:
-            h = (h + 1) & mask
-        H[slots + h] = vn
-    return mask
+    copy_words(H, lanes, at + LANES_AT, nv)
+    H[W + VALUES + LEN] = step * (vn + 1)
+    wanted = mask_for(vn + 1, mask)
+    if wanted != mask:
+        enter_all(H, v + LANES_AT, step, vn + 1, nv, reserve(H, W, W + SLOTS, wanted + 1), wanted)
+    elif mask:
+        enter_place(H, vn, lanes, nv, H[W + SLOTS + PTR], mask)
+    return wanted
 
 
 @kernel
-def values_touched(H, W, si, so, w, rounds):
+def values_touched(H, W, nd, si, so, w, rounds):
     """The values to look at at these rounds, in VALUES; the mask of their index.
 
-    Rounds are joined in loops, so all that this slice changed at rounds before these matter.  A key without a past,
-    with rounds of one loop only, has nothing to say again: what comes at these very rounds matters.
+    Rounds of several loops are joined, so all that this slice changed at rounds before these matter.  With rounds of
+    one loop, a key without a past has nothing to say again: what comes at these very rounds matters.
 
     leaves: counts zero; the slots of an index where values are many, in SLOTS.
     """
     p = H[si + PTR]
     guard = H[W + GUARD]
     nv = w - VALUE
-    only_here = (guard & (guard - 1)) == 0 and H[si + OLD] + H[so + OLD] == 0
+    only_here = H[nd + DEPTH] <= 1 and H[si + OLD] + H[so + OLD] == 0
     mask = 0
     H[W + VALUES + LEN] = 0
     for i in range(H[si + OLD], H[si + LEN]):
@@ -147,7 +102,7 @@ def gather_each(H, W, nd, rc, sg, w, rounds, mask, said):
     z = reserve(H, W, W + EVENTS, m + EVENT * (n - old)) + m
     for i in range(n):
         e = p + i * w
-        at = place_among(H, v, vn, e + VALUE, nv, slots, mask)
+        at = place_among(H, v + LANES_AT, step, vn, e + VALUE, nv, slots, mask)
         if at == vn:
             continue
         if not rounds_precede(H[e], rounds, guard):
@@ -174,7 +129,7 @@ def visit_each(H, W, nd, rc, si, so, w, rounds):
     """
     nv = w - VALUE
     step = nv + LANES_AT
-    mask = values_touched(H, W, si, so, w, rounds)
+    mask = values_touched(H, W, nd, si, so, w, rounds)
     H[W + EVENTS + LEN] = 0
     gather_each(H, W, nd, rc, si, w, rounds, mask, 0)
     v = H[W + VALUES + PTR]

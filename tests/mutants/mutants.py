@@ -291,14 +291,6 @@ MUTANTS = [
         claim="test_reachability_while_short_cuts",
     ),
     Mutant(
-        "a line that is begun again forgets what it said",
-        "operators/along.py",
-        "number * RUN + LINE_COUNT] == 0:\n",
-        "number * RUN + LINE_COUNT] < 0:\n",
-        runtime="local-sealed-sliced",
-        claim="test_reachability_while_short_cuts",
-    ),
-    Mutant(
         "times that do not follow each other are taken for a line",
         "operators/lined.py",
         "        if t != last and last >= 0 and not ranks_precede(H, W, last, t):\n",

@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbflow.operators import each
+from ebbflow.operators import each, places
 from ebbflow.trace import heap as h
 from tests.operators.test_reduce import Key
 from tests.trace.heaps import Bench
@@ -17,32 +18,46 @@ def test_each_value_is_found_at_its_place_whether_few_or_many(lanes):
         mask = int(each.add_value(H, W, bench.heap.keep([lane]), 1, mask))
         if lane not in seen:
             seen.append(lane)
-    assert (mask > 0) == (len(seen) > each.FEW_VALUES)
+    assert (mask > 0) == (len(seen) > places.FEW)
     values, slots = int(H[W + h.VALUES + h.PTR]), int(H[W + h.SLOTS + h.PTR])
     for lane in range(-41, 42):
-        place = each.place_among(H, values, len(seen), bench.heap.keep([lane]), 1, slots, mask)
+        place = places.place_among(
+            H, values + each.LANES_AT, 1 + each.LANES_AT, len(seen), bench.heap.keep([lane]), 1, slots, mask
+        )
         assert place == (seen.index(lane) if lane in seen else len(seen))
 
 
-def test_values_that_a_slice_does_not_touch_are_not_answered_again():
-    key = Key("each", 1)
+def at(key, rounds):
+    """Rounds of the first of the loops around a key."""
+    return key.bench.rounds(rounds, *[0] * (key.bench.depth - 1))
+
+
+# A key of one loop has lines of its values; one of two has none.
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("depth", [1, 2])
+def test_values_that_a_slice_does_not_touch_are_not_answered_again(depth):
+    key = Key("each", depth)
     for value in range(100):
-        key.add(value % 3, 1, 1, value)
+        key.add(at(key, value % 3), 1, 1, value)
     assert len(key.visit()) == 100
     key.bench.next_slice()
     before = key.bench[h.EVALS]
-    key.add(1, 1, -1, 1)
-    assert key.visit() == [(1, 1, -1, (1,))]
+    key.add(at(key, 1), 1, -1, 1)
+    assert key.visit() == [(at(key, 1), 1, -1, (1,))]
     assert key.bench[h.EVALS] - before == 1
 
 
-def test_a_value_is_looked_at_only_where_its_own_entries_are():
-    key = Key("each", 1)
-    key.add(5, 1, 1, 7)
-    key.add(2, 1, 1, 8)
-    assert sorted(key.visit()) == [(2, 1, 1, (8,)), (5, 1, 1, (7,))]
+@pytest.mark.interpreted
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_value_is_looked_at_only_where_its_own_entries_are(depth):
+    key = Key("each", depth)
+    key.add(at(key, 5), 1, 1, 7)
+    key.add(at(key, 2), 1, 1, 8)
+    assert sorted(key.visit()) == [(at(key, 2), 1, 1, (8,)), (at(key, 5), 1, 1, (7,))]
     key.bench.next_slice()
     before = key.bench[h.VISITS]
-    key.add(1, 1, 1, 8)  # earlier than it was: at 2 it is said once too often
-    assert sorted(key.visit()) == [(1, 1, 1, (8,)), (2, 1, -1, (8,))]
+    key.add(at(key, 1), 1, 1, 8)  # earlier than it was: at 2 it is said once too often
+    assert sorted(key.visit()) == [(at(key, 1), 1, 1, (8,)), (at(key, 2), 1, -1, (8,))]
     assert key.bench[h.VISITS] - before == 2  # nothing is owed for the value at 5
