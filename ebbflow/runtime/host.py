@@ -99,7 +99,12 @@ class Host:
         else:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
+        self.rest()
         return results
+
+    def rest(self) -> None:
+        for worker in self.workers:
+            worker.rest()
 
     def undo(self) -> None:
         """Take back the last advance, finished or not."""
@@ -138,6 +143,7 @@ class Host:
         else:
             reason = worker.quick_step(name, np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[2]))
         self.collect([reason], results)
+        self.rest()
         return results
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:

@@ -154,7 +154,7 @@ class Pages:
 
     def delta(self, mid_walk: bool = False) -> Delta:
         """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
-        self.worker.trim()  # what nothing uses is zeros, and need not be written
+        self.worker.heap.trim()  # what nothing uses is zeros, and need not be written
         with Written(self.worker):
             hashes, changed = self._look()
             is_filled = filled_rows(hashes)
@@ -279,7 +279,7 @@ class Written:
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:
     """What a worker knows beside its heap.  Between two advances nothing is left to undo."""
-    words = [worker.step, worker.trimmed, worker.forget_at, int(mid_walk) + 2 * int(mid_walk and worker.goes_on)]
+    words = [worker.step, worker.forget_at, int(mid_walk) + 2 * int(mid_walk and worker.goes_on)]
     if not mid_walk:
         return np.array(words, np.int64)
     parts = [np.array([len(worker.slice_times)]), worker.slice_times]
@@ -289,11 +289,11 @@ def words_beside(worker: Worker, mid_walk: bool) -> Array:
 
 
 def take_beside(worker: Worker, words: Array) -> None:
-    worker.step, worker.trimmed, worker.forget_at, how = words[:4].tolist()
+    worker.step, worker.forget_at, how = words[:3].tolist()
     worker.slice_times, worker.saved, worker.goes_on = np.empty(0, np.int64), [], how > 1
     if how:
-        at = 5 + int(words[4])
-        worker.slice_times = words[5:at].astype(np.int64)
+        at = 4 + int(words[3])
+        worker.slice_times = words[4:at].astype(np.int64)
         while at < len(words):
             v, n = words[at : at + 2].tolist()
             worker.saved.append((v, words[at + 2 : at + 2 + n].astype(np.int64)))

@@ -29,7 +29,7 @@ from ebbflow.trace import tally as tallies
 from ebbflow.trace.clock import intern_rows, mark_complete, respread
 from ebbflow.trace.table import resize
 
-TRIM_EVERY = 64
+TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step needs again stays
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = 64
@@ -68,7 +68,8 @@ class Worker:
             respread(H, W, 64)
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] = []
-        self.step = self.trimmed = 0
+        self.step = 0
+        self.trim_at = time.monotonic() + TRIM_SECONDS  # when memory is next returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.goes_on = False  # whether more slices of the advance follow
@@ -319,12 +320,13 @@ class Worker:
         H, W = self.H, self.W
         self.step += 1
         w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
-        self.trim()
 
-    def trim(self) -> None:
-        """Return memory that nothing uses to the system."""
-        self.trimmed = self.step
-        self.heap.trim()
+    def rest(self) -> None:
+        """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago."""
+        now = time.monotonic()
+        if now >= self.trim_at:
+            self.trim_at = now + TRIM_SECONDS
+            self.heap.trim()
 
     def begin_slice(self, upper=()) -> None:
         H, W = self.H, self.W
@@ -412,8 +414,6 @@ class Worker:
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call."""
-        if self.step - self.trimmed >= TRIM_EVERY:
-            self.trim()
         self.step += 2  # one to tidy, one to walk
         cell = self.plan.inputs[name]
         reason = w.quick_step(self.W, self.at[cell.number], self.program, self.step, lanes, diffs)
@@ -421,8 +421,6 @@ class Worker:
 
     def few_step(self, name: str, words: np.ndarray) -> int:
         """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
-        if self.step - self.trimmed >= TRIM_EVERY:
-            self.trim()
         self.step += 2
         cell = self.plan.inputs[name]
         return self.go_on(w.few_step(self.W, self.at[cell.number], self.program, self.step, words))

@@ -296,7 +296,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the slice's times are forgotten in the middle of a walk",
             "runtime/image.py",
-            "        worker.slice_times = words[5:at].astype(np.int64)\n",
+            "        worker.slice_times = words[4:at].astype(np.int64)\n",
             "",
         ),
         IMAGE,
@@ -305,8 +305,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the number of the step is forgotten",
             "runtime/image.py",
-            "    worker.step, worker.trimmed, worker.forget_at, how = words[:4].tolist()\n",
-            "    _, worker.trimmed, worker.forget_at, how = words[:4].tolist()\n",
+            "    worker.step, worker.forget_at, how = words[:3].tolist()\n",
+            "    _, worker.forget_at, how = words[:3].tolist()\n",
         ),
         IMAGE,
     ),
