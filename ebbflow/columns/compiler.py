@@ -44,6 +44,7 @@ from ebbflow.columns.memory import (
     TOUCHED,
     Memory,
     all_memory,
+    ask_for,
     give_way,
     load_shared,
     store_shared,
@@ -103,6 +104,12 @@ class _StoreShared(AbstractTemplate):
         return signature(types.none, types.int64, types.int64)
 
 
+@infer_global(ask_for)
+class _AskFor(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64)
+
+
 @infer_global(give_way)
 class _GiveWay(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
@@ -149,6 +156,16 @@ def _load_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lower_builtin(store_shared, types.int64, types.int64)
 def _store_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     builder.store_atomic(args[1], _pointer(builder, args[0]), "release", 8)
+    return context.get_dummy_value()
+
+
+@lower_builtin(ask_for, types.int64)
+def _ask_for(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    number = ir.IntType(32)
+    fetch = ir.FunctionType(ir.VoidType(), [WORD.as_pointer(), number, number, number])
+    for_reading, near, data = number(0), number(3), number(1)
+    function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
+    builder.call(function, [_pointer(builder, args[0]), for_reading, near, data])
     return context.get_dummy_value()
 
 

@@ -119,6 +119,10 @@ def store_shared(at: int, word: int) -> None:
     _MEMORY[at] = word
 
 
+def ask_for(at: int) -> None:
+    """Have the word at an address brought near the processor, while it does something else; any address will do."""
+
+
 def give_way() -> None:
     """Let another thread have the core."""
     time.sleep(0)

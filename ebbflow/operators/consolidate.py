@@ -10,12 +10,14 @@ Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero i
 from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
+from ebbflow.columns.memory import ask_for
 from ebbflow.operators.block import COLUMNS_AT
 from ebbflow.operators.node import BUFFER, LANES, NUMBER, RAW
 from ebbflow.trace.heap import (
     BLOCK,
     CAP,
     LEN,
+    NEAR,
     OVERFLOW,
     PTR,
     alloc,
@@ -127,6 +129,10 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     if H[nd + RAW]:
         H[v + LEN] = at + n * w
         return
+    size = H[nd + INDEX + LEN]
+    if size >= H[W + NEAR]:
+        for i in range(n):
+            ask_for(H[nd + INDEX + PTR] + (hash_lanes(H, p + i * w, lanes + 1) & (size - 1)))
     for i in range(n):
         settle_row(H, W, nd, p + i * w)
 

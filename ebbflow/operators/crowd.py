@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.bulk import drop_bulk, order_bulk
+from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read, is_far
 from ebbflow.operators.node import B_CROWD, TB, WAITING, bucket_for, queue
 from ebbflow.operators.reduce import visit_reduce
 from ebbflow.operators.sums import touch_input
@@ -101,7 +102,13 @@ def visit_crowd(H, W, nd, tb, p, count, step, rounds):
     row = H[W + BULK + PTR]
     end = row + n * w
     H[W + STREAM + LEN] = 0
+    asked = row
     while row < end:
+        if row >= asked:
+            many = min(AHEAD, (end - row) // w)
+            ask_for_keys(H, W, tb, 0, row + 2, w, many)
+            ask_for_read(H, W, nd, 1, row + 2, w, many)
+            asked = row + many * w
         m = 1
         while row + m * w < end and H[row + 2] == H[row + m * w + 2] and same(H, row + 3, row + m * w + 3, nk):
             m += 1
@@ -150,7 +157,11 @@ def admit_crowd(H, W, nd, rounds):
         visit_crowd(H, W, nd, tb, p, count, step, rounds)
     else:
         x = p
+        asked = p
         while x < p + n:
+            if x >= asked and is_far(H, W, tb):
+                ask_for_keys(H, W, tb, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
+                asked = x + AHEAD * step
             m = 1  # rows of one key that stand together
             while x + m * step < p + n and same(H, x + 3, x + m * step + 3, 1 + nk):
                 m += 1

@@ -117,6 +117,20 @@ def owner_of(H, W, nd, row):
     return ((h & 0x7FFFFFFF) * H[W + WORKERS]) >> 31
 
 
+@inline
+def rounds_behind(H, W, nd, ed, rounds, rank):
+    """The rounds that a row of these has behind an edge; -1 when it goes no further: a loop has had its rounds."""
+    rounds = (rounds & H[ed + MASK]) + H[ed + ADD]
+    if H[ed + ADD]:
+        if rounds & H[W + GUARD]:
+            fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], rank, 0)
+            return -1
+        if H[ed + MOST] >= 0 and ((rounds >> H[ed + FIELD]) & ((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:
+            if H[ed + RAISES] == 0:
+                return -1
+    return rounds
+
+
 @kernel
 def wait_at_tally(H, W, nd, row, rank, diff):
     """A row waits for its turn at a reduction that keeps sums: `rank, diff, lanes`."""
@@ -232,7 +246,7 @@ def through(H, W, ed, row, nd, rank):
 def takes_blocks(H, W, nd, ed, n):
     """Whether an edge takes n rows as a block: to where rows of this worker stay, if it is worth it there."""
     to = H[ed + TO]
-    if H[ed + ADD] or H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
+    if H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
         return False
     if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
         return False
@@ -294,6 +308,9 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
     needs:  lane k of row i lies at rows_at + i * row_step + k * lane_step, its rank at ranks + i * rstep, its diff at
             diffs + i * dstep; n <= BLOCK_ROWS; the edge takes blocks.
     """
+    rounds = rounds_behind(H, W, nd, ed, rounds, H[ranks])
+    if rounds < 0:
+        return
     b = H[W + BLOCK]
     columns = b + COLUMNS_AT
     for k in range(H[nd + LANES]):
@@ -320,7 +337,6 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
         return
     to = H[ed + TO]
     sign = H[ed + SIGN]
-    rounds &= H[ed + MASK]
     if H[W + GENERAL] and not are_complete(H, W, ranks, rstep, n):
         deliver_singly(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
     elif H[to + KIND] == OUTPUT:
@@ -360,20 +376,16 @@ def deliver_buffer(H, W, nd, ed):
     n = H[nd + BUFFER + LEN]
     width = H[nd + LANES] + 3
     to = H[ed + TO]
-    field = H[ed + FIELD]
     exchange = H[W + WORKERS] > 1 and H[ed + EXCHANGE]
     at = 0
     while at < n:
         e = H[nd + BUFFER + PTR] + at  # the buffer may move when an edge leads back to it
         at += width
-        rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]
-        if H[ed + ADD]:
-            if rounds & H[W + GUARD]:
-                fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], H[e + 1], 0)
+        rounds = rounds_behind(H, W, nd, ed, H[e], H[e + 1])
+        if rounds < 0:
+            if H[W + ERROR]:
                 break
-            if H[ed + MOST] >= 0 and ((rounds >> field) & ((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:
-                if H[ed + RAISES] == 0:
-                    continue
+            continue
         rank = H[e + 1]
         diff = H[e + 2] * H[ed + SIGN]
         row = through(H, W, ed, e + 3, nd, rank)

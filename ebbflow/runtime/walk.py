@@ -19,6 +19,7 @@ from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, ta
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
+from ebbflow.operators.near import AHEAD, ask_for_visits, is_far
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
@@ -214,7 +215,10 @@ def visit_keys(H, W, nd, bucket, rounds):
     n = H[bucket + B_ITEMS + LEN]
     cap = H[bucket + B_ITEMS + CAP]
     asks = H[nd + OP] == ASKED
+    far = is_far(H, W, tb)
     for i in range(n):
+        if far and i % AHEAD == 0:
+            ask_for_visits(H, W, nd, tb, 1, p + i, 1, min(AHEAD, n - i))
         rc = H[p + i]
         if H[rc + nk + DONE] == serial:
             continue

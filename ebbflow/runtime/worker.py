@@ -33,7 +33,7 @@ TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step 
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = 64
-LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT}
+LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT, "near_slots": h.NEAR}
 
 
 class Worker:

@@ -42,6 +42,12 @@ def family_at(H, b, f):
 
 
 @inline
+def item_at(H, b, lane, i):
+    """The address of the word that has item i of a lane of the batch at b, if it is stored."""
+    return b + H[lane + AT] + ((i * H[lane + BITS]) >> 6)
+
+
+@inline
 def item(H, b, lane, i):
     """Item i of a lane of the batch at b."""
     bits = H[lane + BITS]
@@ -65,12 +71,18 @@ def put_item(H, b, lane, i, word):
 
 
 @inline
+def start_at(H, b, f, i):
+    """The address of the words by which the first entry of key i in the family at f is told, if they are stored."""
+    return b + H[f + STARTS] + (i // GROUP) * (1 + H[f + START_BITS])
+
+
+@inline
 def start_of(H, b, f, i):
     """The first entry of key i in the family at f; of one past the last key, how many entries there are."""
     if H[f + STRIDE] >= 0:
         return i * H[f + STRIDE]
     bits = H[f + START_BITS]
-    g = b + H[f + STARTS] + (i // GROUP) * (1 + bits)
+    g = start_at(H, b, f, i)
     at = (i % GROUP) * bits
     return H[g] + ((H[g + 1 + (at >> 6)] >> (at & 63)) & ((1 << bits) - 1))
 

@@ -67,6 +67,7 @@ LINED = CROWD + 7  # of interned times, the rank from which on each one precedes
 POURED = CROWD + 8  # how many rows an input was fed last
 PAST = CROWD + 9  # so many interned times, the first ones, precede the lower frontier's only element; they may be more
 LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
+NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyway: there is no need to ask for them
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
 HEADER = CROWD + 20
 
@@ -294,6 +295,7 @@ class Heap:
         self.all_open()
         self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
+        self.H[W + NEAR] = NEAR_SLOTS
         for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
 
@@ -365,6 +367,7 @@ class Heap:
 
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
+NEAR_SLOTS = 1 << 13
 
 
 def default_reserve() -> int:

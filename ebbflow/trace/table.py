@@ -9,6 +9,7 @@ Rule: a record stays at its address until it is forgotten: between two advances,
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import ask_for
 from ebbflow.trace.heap import alloc, hash_lanes, release, same
 
 # ---- a table -----------------------------------------------------------------------------------
@@ -25,6 +26,7 @@ HEAD = 2  # of an arrangement: the first of the rows that wait; of a reduction: 
 SEGMENT = 5
 
 ADDRESS = (1 << 44) - 1
+AHEAD = 16  # slots whose records are asked for before they are looked at
 
 
 @inline
@@ -72,6 +74,8 @@ def resize(H, W, tb, size):
     H[tb + SLOTS_AT] = slots
     H[tb + MASK] = size - 1
     for i in range(n):
+        if i + AHEAD < n:
+            ask_for(H[old + i + AHEAD] & ADDRESS)
         if H[old + i]:
             rc = H[old + i] & ADDRESS
             place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))

@@ -49,10 +49,12 @@ RUNTIMES: dict[str, Callable] = {
     "local-3": partial(local, workers=3),
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
     "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
-    "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2),  # nothing stays where it is
+    "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2, near_slots=0),  # all is far away
     "local-durable": durable,  # opened again between steps
     "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
-    "local-sealed-sliced": partial(local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20),
+    "local-sealed-sliced": partial(
+        local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20, near_slots=0
+    ),
 }
 RUNTIMES |= {
     "tasks-narrow": partial(tasks, shards=3),

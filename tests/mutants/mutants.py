@@ -206,8 +206,15 @@ MUTANTS = [
     Mutant(
         "feedback without an increment",
         "operators/edges.py",
-        "        rounds = (H[e] & H[ed + MASK]) + H[ed + ADD]\n",
-        "        rounds = H[e] & H[ed + MASK]\n",
+        "    rounds = (rounds & H[ed + MASK]) + H[ed + ADD]\n",
+        "    rounds = rounds & H[ed + MASK]\n",
+    ),
+    Mutant(
+        "a block of rows that goes round stays where it was",
+        "operators/edges.py",
+        "    rounds = rounds_behind(H, W, nd, ed, rounds, H[ranks])\n    if rounds < 0:\n        return\n",
+        "    rounds &= H[ed + MASK]\n",
+        "local-sealed",
     ),
     Mutant(
         "a bounded loop runs one round too many",

@@ -14,12 +14,12 @@ ROWS = st.lists(
 )
 
 
-def left_by(rows, kind, worth, crowd=False, upper=None, mask=-1):
+def left_by(rows, kind, worth, crowd=False, upper=None, **edge):
     """What rows leave at a node that takes blocks from so many rows on: entries by key, what waits, what is held."""
     plan = Plan(coordinates=1, general=upper is not None)
     bench = plan.bench
     bench[h.SEAL] = worth
-    nd = plan.to(kind, plan.copy(1, 0), sign=-1, mask=mask)
+    nd = plan.to(kind, plan.copy(1, 0), sign=-1, **edge)
     if upper is not None:
         for time in range(4):
             bench.rank((time,))
@@ -62,3 +62,13 @@ def test_rows_of_a_block_whose_time_is_not_complete_are_held_at_the_rounds_that_
     found = left_by(rows, kind, AS_A_BLOCK, upper=upper, mask=0)
     assert found == left_by(rows, kind, SINGLY, upper=upper, mask=0)
     assert all(rounds == 0 for rounds, _, _ in found[1])
+
+
+@settings(max_examples=60)
+@given(ROWS, st.integers(-1, 4), st.integers(0, 1))
+@pytest.mark.parametrize("kind", [kinds.ARRANGE, kinds.REDUCE], ids=["arrange", "reduce"])
+def test_a_block_goes_round_a_loop_as_its_rows_would(kind, rows, most, raises):
+    round_again = {"add": 1, "most": most, "raises": raises, "upper": 4}
+    found = left_by(rows, kind, AS_A_BLOCK, **round_again)
+    assert found == left_by(rows, kind, SINGLY, **round_again)
+    assert raises or most < 0 or all(rounds < most for rounds, _, _ in found[1])

@@ -1,0 +1,133 @@
+"""Near: what many keys need is asked for before the first of them is visited.
+
+A record, its entries and the record that a join looks for lie anywhere in memory, each behind the address in the one
+before.  Visited one by one, every key waits for each of them; asked for together, they come while others are waited
+for.
+
+Rule: it changes nothing.  Tables that fit into a processor's cache are left alone.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import ask_for
+from ebbflow.operators.block import HASHES
+from ebbflow.operators.node import LEFT, LEFT_FAMILY, READERS, RIGHT, RIGHT_FAMILY, TB
+from ebbflow.trace.batch import (
+    DIRECTORY,
+    FIRST_KEY,
+    HASH_BITS,
+    KEY_LANES,
+    LANE,
+    RADIX,
+    SIZE,
+    bucket_start,
+    family_at,
+    item_at,
+    start_at,
+)
+from ebbflow.trace.heap import BLOCK, LEN, NEAR, PTR, hash_lanes
+from ebbflow.trace.spine import BATCH, PLACES
+from ebbflow.trace.table import ADDRESS, FAMILIES, KEYS, MASK, RECORD, SLOTS_AT, SPINE, WIDTH, segment_of, tag_of
+
+AHEAD = 32  # keys that are asked for at once: some hundred lines of cache
+LINE = 8  # words
+
+
+@inline
+def is_far(H, W, tb):
+    """Whether finding a key may mean to wait for memory."""
+    return H[tb + MASK] >= H[W + NEAR] or H[tb + SPINE] != 0
+
+
+@inline
+def ask_for_words(H, p, n):
+    for at in range(p, p + n, LINE):
+        ask_for(at)
+
+
+@inline
+def ask_for_segment(H, tb, rc, family):
+    """Ask for the first entries that a record has in a family; a processor goes on by itself along many."""
+    sg = segment_of(H, tb, rc, family)
+    ask_for_words(H, H[sg + PTR], min(H[sg + LEN] * H[tb + WIDTH + family], 4 * LINE))
+
+
+@inline
+def likely_record(H, tb, h):
+    """The record in the first slot that a key with this hash may be in, if it may be the key's; 0 otherwise."""
+    word = H[H[tb + SLOTS_AT] + (h & H[tb + MASK])]
+    return word & ADDRESS if (word & ~ADDRESS) == tag_of(h) else 0
+
+
+@kernel
+def ask_for_sealed(H, W, tb, family, hashes, step, n):
+    """Ask for what the large batches behind a table have of those of n keys that have no record."""
+    spine = H[tb + SPINE]
+    for k in range(H[spine + PLACES + LEN]):
+        b = H[H[H[spine + PLACES + PTR] + k] + BATCH]
+        if H[b + SIZE] < H[W + NEAR] * LINE:
+            continue
+        f = family_at(H, b, family)
+        directory = b + H[b + DIRECTORY]
+        down = HASH_BITS - H[b + RADIX]
+        for i in range(n):
+            h = H[hashes + i * step]
+            if likely_record(H, tb, h) == 0:
+                ask_for(directory + (h >> (down + 1)))
+        for i in range(n):
+            h = H[hashes + i * step]
+            if likely_record(H, tb, h) == 0:
+                first = bucket_start(H, b, h >> down)
+                for j in range(H[b + KEY_LANES]):
+                    ask_for(item_at(H, b, b + FIRST_KEY + j * LANE, first))
+                ask_for(start_at(H, b, f, first))
+
+
+@kernel
+def ask_for_keys(H, W, tb, family, hashes, step, n):
+    """Ask for what a table has of n keys in a family; their hashes are every `step` words from `hashes` on."""
+    mask = H[tb + MASK]
+    slots = H[tb + SLOTS_AT]
+    for i in range(n):
+        ask_for(slots + (H[hashes + i * step] & mask))
+    for i in range(n):
+        rc = likely_record(H, tb, H[hashes + i * step])
+        if rc:
+            ask_for_words(H, rc, H[tb + RECORD])
+    if H[tb + SPINE]:
+        ask_for_sealed(H, W, tb, family, hashes, step, n)
+    for i in range(n):
+        rc = likely_record(H, tb, H[hashes + i * step])
+        if rc:
+            ask_for_segment(H, tb, rc, family)
+
+
+@kernel
+def ask_for_read(H, W, nd, family, hashes, step, n):
+    """Ask for what the joins that read a family of this node will look for when n keys are shown to them."""
+    p = H[nd + READERS + 2 * family]
+    for i in range(H[nd + READERS + 2 * family + 1]):
+        jn = H[p + 2 * i]
+        on_left = H[p + 2 * i + 1]
+        tb = H[H[jn + (RIGHT if on_left else LEFT)] + TB]
+        if is_far(H, W, tb):
+            ask_for_keys(H, W, tb, H[jn + (RIGHT_FAMILY if on_left else LEFT_FAMILY)], hashes, step, n)
+
+
+@kernel
+def ask_for_visits(H, W, nd, tb, family, at, step, n):
+    """Ask for what visits of n keys will look at, whose records are every `step` words from `at` on, and what will be
+    looked for when what they say in a family is shown.
+
+    needs:  n <= AHEAD.
+    """
+    for i in range(n):
+        ask_for_words(H, H[at + i * step], H[tb + RECORD])
+    hashes = H[W + BLOCK] + HASHES
+    for i in range(n):
+        rc = H[at + i * step]
+        H[hashes + i] = hash_lanes(H, rc, H[tb + KEYS])
+        for f in range(H[tb + FAMILIES]):
+            ask_for_segment(H, tb, rc, f)
+    ask_for_read(H, W, nd, family, hashes, 1, n)

@@ -1,0 +1,76 @@
+import pytest
+
+from ebbflow.operators import near
+from ebbflow.operators import node as kinds
+from ebbflow.trace import batch as b
+from ebbflow.trace import heap as h
+from ebbflow.trace import spine as s
+from ebbflow.trace import table as t
+from tests.trace.heaps import Bench
+from tests.trace.made import hash_of, make_stream
+
+pytestmark = pytest.mark.interpreted
+
+KEYS = 40
+
+
+@pytest.fixture
+def bench():
+    """A reduction whose even keys have records and whose odd ones are sealed, read by a join with itself."""
+    bench = Bench()
+    bench[h.NEAR] = 0
+    nd = bench.node(kinds.REDUCE, keys=1, widths=[3])
+    tb = bench.table(nd)
+    for key in range(0, KEYS, 2):
+        rc = int(t.add_key(bench.H, bench.W, tb, bench.heap.keep([key]), hash_of(bench.heap, (key,))))
+        bench.push(int(t.segment_of(bench.H, tb, rc, 0)), 3, 0, 0, 1, [7])
+    stream = make_stream(bench.heap, {(key,): [[(0, 0, 1, 7)]] for key in range(1, KEYS, 2)})
+    s.add_batch(bench.H, bench.W, tb, b.seal(bench.H, bench.W, tb, *stream))
+    join = bench.node(kinds.JOIN)
+    bench.H[join + kinds.LEFT] = bench.H[join + kinds.RIGHT] = nd
+    bench.H[nd + kinds.READERS], bench.H[nd + kinds.READERS + 1] = bench.heap.keep([join, 1]), 1
+    bench.nd, bench.tb = nd, tb
+    return bench
+
+
+def words_of(bench):
+    """Everything but the room in which hashes are written down."""
+    words = bench.heap.words.copy()
+    room = bench[h.BLOCK] - bench.W + 8
+    words[room : room + near.AHEAD] = 0
+    return words.tolist()
+
+
+def test_asking_for_keys_that_are_there_sealed_or_nowhere_changes_nothing(bench):
+    hashes = bench.heap.keep([hash_of(bench.heap, (key,)) for key in range(KEYS + 10)])
+    before = words_of(bench)
+    near.ask_for_keys(bench.H, bench.W, bench.tb, 0, hashes, 1, KEYS + 10)
+    near.ask_for_read(bench.H, bench.W, bench.nd, 0, hashes, 5, (KEYS + 10) // 5)
+    assert words_of(bench) == before
+
+
+def test_asking_for_what_visits_need_changes_nothing(bench):
+    records = [t.find(bench.H, bench.tb, bench.heap.keep([k]), hash_of(bench.heap, (k,))) for k in range(0, KEYS, 2)]
+    at = bench.heap.keep(records)
+    before = words_of(bench)
+    near.ask_for_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, len(records))
+    assert words_of(bench) == before
+
+
+def test_what_is_likely_the_record_of_a_key_is_it_or_nothing(bench):
+    found = 0
+    for key in range(KEYS):
+        h_ = hash_of(bench.heap, (key,))
+        likely = int(near.likely_record(bench.H, bench.tb, h_))
+        assert likely in (0, int(t.find(bench.H, bench.tb, bench.heap.keep([key]), h_)))
+        found += likely > 0
+    assert found > KEYS // 4  # some stand behind another one
+
+
+def test_a_table_is_far_when_it_is_large_or_has_something_sealed(bench):
+    small = bench.table(bench.node(kinds.REDUCE, keys=1, widths=[3]))
+    assert near.is_far(bench.H, bench.W, bench.tb)
+    assert near.is_far(bench.H, bench.W, small)
+    bench[h.NEAR] = 1 << 20
+    assert near.is_far(bench.H, bench.W, bench.tb)
+    assert not near.is_far(bench.H, bench.W, small)
