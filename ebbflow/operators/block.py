@@ -126,6 +126,21 @@ def run_program(H, W, b, stage, bank, n):
 
 
 @kernel
+def keep_columns(H, b, bank, n, kept):
+    """Only the chosen rows stay in the block's n columns, which then lie in the bank.
+
+    needs:  no column lies there; n <= REGISTERS.
+    """
+    columns = b + COLUMNS_AT
+    for k in range(n):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(kept):
+            H[bank + k * BLOCK_ROWS + i] = H[c + H[b + CHOSEN + i] * s]
+        set_column(H, columns, k, bank + k * BLOCK_ROWS, 1)
+
+
+@kernel
 def keep_chosen(H, b, ranks, rstep, diffs, dstep, kept):
     """Ranks and diffs of the chosen rows, in BLOCK_RANKS and BLOCK_DIFFS."""
     for i in range(kept):

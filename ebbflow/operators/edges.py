@@ -8,7 +8,7 @@ Rule: a row is delivered once; to the worker that owns its key, at its own time,
 
 from __future__ import annotations
 
-from ebbflow.columns.evaluate import interpret
+from ebbflow.columns.evaluate import REGISTERS, interpret
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.arrive import are_complete, arrive, copy_row
 from ebbflow.operators.block import (
@@ -17,10 +17,12 @@ from ebbflow.operators.block import (
     BLOCK_DIFFS,
     BLOCK_RANKS,
     BLOCK_ROWS,
+    CHOSEN,
     COLUMNS_AT,
     COPY,
     MOST_COLUMNS,
     keep_chosen,
+    keep_columns,
     pick_lanes,
     run_program,
     set_column,
@@ -87,6 +89,7 @@ from ebbflow.trace.heap import (
     fail,
     hash_lanes,
     reserve,
+    same,
 )
 from ebbflow.trace.segment import push_entry
 from ebbflow.trace.spine import record_of
@@ -248,7 +251,7 @@ def takes_blocks(H, W, nd, ed, n):
     to = H[ed + TO]
     if H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
         return False
-    if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
+    if H[W + WORKERS] > 1 and H[ed + EXCHANGE] and (H[to + TALLY_AT] or H[ed + TO_LANES] > REGISTERS):
         return False
     kind = H[to + KIND]
     if kind == OUTPUT or H[to + TALLY_AT] != 0:
@@ -289,6 +292,23 @@ def refuse_in_block(H, W, nd, stage, row, rank):
     for k in range(H[stage + 2]):
         H[at + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
     refuse_row(H, W, stage, at, nd, rank)
+
+
+@kernel
+def post_others(H, W, to, lanes, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows that other workers own go into the mail.  Returns how many are left: those in CHOSEN."""
+    b = H[W + BLOCK]
+    row = H[W + ROW + PTR]
+    kept = 0
+    for i in range(n):
+        copy_row(H, b + COLUMNS_AT, i, row, lanes)
+        owner = owner_of(H, W, to, row)
+        if owner == H[W + ME]:
+            H[b + CHOSEN + kept] = i
+            kept += 1
+        else:
+            post(H, W, to, owner, row, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign, lanes)
+    return kept
 
 
 @kernel
@@ -337,6 +357,18 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
         return
     to = H[ed + TO]
     sign = H[ed + SIGN]
+    if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
+        kept = post_others(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
+        if kept == 0:
+            return
+        if kept < n:
+            keep_columns(H, b, bank, H[ed + TO_LANES], kept)
+            keep_chosen(H, b, ranks, rstep, diffs, dstep, kept)
+            ranks = b + BLOCK_RANKS
+            rstep = 1
+            diffs = b + BLOCK_DIFFS
+            dstep = 1
+            n = kept
     if H[W + GENERAL] and not are_complete(H, W, ranks, rstep, n):
         deliver_singly(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
     elif H[to + KIND] == OUTPUT:
@@ -468,23 +500,60 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
     return others
 
 
+@inline
+def alike(H, at, end, step):
+    """How many rows of the mail, up to a block, have the lanes, the node and the rounds of the one there."""
+    m = 1
+    while m < BLOCK_ROWS and at + m * step < end and same(H, at, at + m * step, 3):
+        m += 1
+    return m
+
+
+@kernel
+def receive_block(H, W, nd, at, step, n, m):
+    """Deliver m rows of the mail that are alike, of n lanes each."""
+    b = H[W + BLOCK]
+    for k in range(n):
+        set_column(H, b + COLUMNS_AT, k, at + 5 + k, step)
+    ranks = at + 3
+    rstep = step
+    if H[W + GENERAL]:
+        for i in range(m):
+            H[b + BLOCK_RANKS + i] = intern_time(H, W, at + i * step + 5 + n)
+        ranks = b + BLOCK_RANKS
+        rstep = 1
+        if not are_complete(H, W, ranks, rstep, m):
+            deliver_singly(H, W, nd, n, H[at + 2], ranks, rstep, at + 4, step, 1, m)
+            return
+    arrive(H, W, nd, H[at + 2], ranks, rstep, at + 4, step, 1, m)
+
+
 @kernel
 def receive_at(H, W, p, size):
     """Deliver the mail of another worker: so many words at p."""
     nodes = H[W + NODES]
     row = H[W + ROW + PTR]
     c = H[W + COORDS] if H[W + GENERAL] else 0
+    worth = min(WORTH_A_BLOCK, H[W + SEAL])
     if c == 0 and size >= H[W + SEAL] * 8:
         H[W + CROWD] = 1
     x = p
     while x < p + size:
         n = H[x]
+        nd = H[nodes + H[x + 1]]
+        kind = H[nd + KIND]
+        if (kind == ARRANGE or kind == REDUCE or kind == SETTLE) and H[nd + TALLY_AT] == 0:
+            m = alike(H, x, p + size, 5 + n + c)
+            if m >= worth:
+                receive_block(H, W, nd, x, 5 + n + c, n, m)
+                x += m * (5 + n + c)
+                continue
         rank = H[x + 3]
         if c:
             copy_words(H, x + 5 + n, row, c)
             rank = intern_time(H, W, row)
         copy_words(H, x + 5, row, n)
-        deliver(H, W, H[nodes + H[x + 1]], row, H[x + 2], rank, H[x + 4])
+        deliver(H, W, nd, row, H[x + 2], rank, H[x + 4])
         x += 5 + n + c
     H[W + CROWD] = 0
 

@@ -217,6 +217,13 @@ MUTANTS = [
         "local-sealed",
     ),
     Mutant(
+        "rows of a block that belong to another worker stay",
+        "operators/edges.py",
+        "        if kept < n:\n            keep_columns(",
+        "        if kept < 0:\n            keep_columns(",
+        "local-2",
+    ),
+    Mutant(
         "a bounded loop runs one round too many",
         "operators/edges.py",
         "((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:\n",

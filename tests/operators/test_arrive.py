@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ebbflow.operators import edges
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
@@ -26,6 +27,10 @@ def left_by(rows, kind, worth, crowd=False, upper=None, **edge):
         bench.frontiers(upper=[(upper,)])
     bench[h.CROWD] = int(crowd)
     plan.send(rows)
+    return left_at(bench, nd)
+
+
+def left_at(bench, nd):
     H, tb = bench.H, bench.table(nd)
     keys = {rc: int(H[rc]) for rc in records(H, tb)}
     stored = {key: entries(H, int(t.segment_of(H, tb, rc, 0)), 3) for rc, key in keys.items()}
@@ -72,3 +77,30 @@ def test_a_block_goes_round_a_loop_as_its_rows_would(kind, rows, most, raises):
     found = left_by(rows, kind, AS_A_BLOCK, **round_again)
     assert found == left_by(rows, kind, SINGLY, **round_again)
     assert raises or most < 0 or all(rounds < most for rounds, _, _ in found[1])
+
+
+def left_by_two(rows, kind, worth, upper):
+    """The same, at two workers, the first of which has all the rows and sends half of the keys to the other."""
+    plans = [Plan(coordinates=1, general=True) for _ in range(2)]
+    nodes = []
+    for me, plan in enumerate(plans):
+        bench = plan.bench
+        bench[h.WORKERS], bench[h.ME], bench[h.SEAL] = 2, me, worth
+        nodes.append(plan.to(kind, plan.copy(1, 0), sign=-1, exchange=1))
+        bench.H[nodes[-1] + kinds.PLACE_LANES] = bench.heap.keep([1, 0])
+        for time in range(4) if me == 0 else (2, 0, 3, 1):  # the two do not number times alike
+            bench.rank((time,))
+        bench.frontiers(upper=[(upper,)])
+    first, second = (plan.bench for plan in plans)
+    plans[0].send(rows)
+    mail = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
+    second[h.NODES] = second.heap.keep([nodes[1]])
+    edges.receive_at(second.H, second.W, second.heap.keep(mail), len(mail))
+    return [left_at(plan.bench, nd) for plan, nd in zip(plans, nodes)]
+
+
+@settings(max_examples=60)
+@given(ROWS, st.integers(0, 4))
+@pytest.mark.parametrize("kind", [kinds.ARRANGE, kinds.REDUCE], ids=["arrange", "reduce"])
+def test_a_block_leaves_at_two_workers_what_its_rows_would_leave_there(kind, rows, upper):
+    assert left_by_two(rows, kind, AS_A_BLOCK, upper) == left_by_two(rows, kind, SINGLY, upper)
