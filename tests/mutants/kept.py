@@ -231,10 +231,10 @@ PLANTED: list[tuple[Mutant, str]] = [
     ),
     (
         Mutant(
-            "only the first pages are looked at",
+            "only the first lines are looked at",
             "runtime/image.py",
-            "    both = min(len(new), len(old))\n    return",
-            "    both = min(len(new), len(old))\n    new = new.copy()\n    new[8:both] = old[8:both]\n    return",
+            "        if i >= known or rows[i, 0] != one or rows[i, 1] != other:\n",
+            "        if i >= known or (i < 128 and (rows[i, 0] != one or rows[i, 1] != other)):\n",
         ),
         IMAGE,
     ),
@@ -251,8 +251,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "a page that the system told is dropped, and nobody but the comparison would know",
             "runtime/image.py",
-            "        return self._touched.look(8 * PAGE * count)\n",
-            "        told = self._touched.look(8 * PAGE * count)\n        return told if told is None else told[:-1]\n",
+            "        return self._touched.look(8 * PAGE * pages)\n",
+            "        told = self._touched.look(8 * PAGE * pages)\n        return told if told is None else told[:-1]\n",
         ),
         DURABLE,
     ),
@@ -269,17 +269,44 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "pages that became zeros stay as they were",
             "runtime/image.py",
-            "            worker.heap.clear(start, end - start)\n",
+            "                worker.heap.clear(a, b - a)\n",
+            "                pass\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "lines that became zeros on part of a page stay as they were",
+            "runtime/image.py",
+            "                worker.H[first + at : first + until] = 0\n",
+            "                pass\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "what was noted for a step that was not kept is believed",
+            "runtime/image.py",
+            "            self._known[lines] = hashes\n",
             "            pass\n",
         ),
         IMAGE,
     ),
     (
         Mutant(
-            "pages of links that are replaced are left out",
+            "after reading, only the first line that was read is known anew",
             "runtime/image.py",
-            "            pages = since(kept) if kept else np.flatnonzero(is_filled)\n",
-            "            pages = changed if kept else np.flatnonzero(is_filled)\n",
+            "        return self._looked_at(count, lines[lines < count])\n",
+            "        return self._looked_at(count, lines[lines < count][:1])\n",
+        ),
+        IMAGE,
+    ),
+    (
+        Mutant(
+            "lines of links that are replaced are left out",
+            "runtime/image.py",
+            "            lines = since(kept) if kept else np.flatnonzero(filled_rows(hashes))\n",
+            "            lines = changed if kept else np.flatnonzero(filled_rows(hashes))\n",
         ),
         IMAGE,
     ),
@@ -287,7 +314,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "memory that ran ahead is believed",
             "runtime/image.py",
-            "            if len(np.setdiff1d(ours, theirs)):\n",
+            "            if not is_within(ours, union(lines)):\n",
             "            if len(ours) > 10**9:\n",
         ),
         IMAGE,

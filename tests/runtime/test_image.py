@@ -12,7 +12,7 @@ from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.errors import AddressTaken, DamagedFile
 from ebbflow.runtime import image, touched
-from ebbflow.runtime.image import FEW_LINKS, PAGE, Delta, Pages, links_kept, sections, segment
+from ebbflow.runtime.image import FEW_LINKS, LINE, PAGE, Delta, Pages, links_kept, sections, segment
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import name_of
 from tests.runtime.imaged import BASE, bytes_of, close, host_of, reach_flow
@@ -148,7 +148,7 @@ def test_a_process_that_holds_part_of_a_chain_reads_only_the_rest():
         host.advance(edges_at(random, t, 2), ((t,),), ((t + 1,),))
         pages.settle(files.put({"0": pages.delta()}))
         chains.append(pages.chain)
-        hashes.append(pages.hashes)
+        hashes.append(pages.hashes.copy())
     close(host)
     assert max(map(len, chains)) <= 4 * FEW_LINKS
 
@@ -266,12 +266,15 @@ def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
 
 
 def scribble(random: Random, worker, p: int, n: int) -> None:
-    """Some words written, some pages zeros again, some blocks asked for and given back, some steps done."""
+    """Some words written, some pages or lines zeros again, some blocks asked for and given back, some steps done."""
     for _ in range(random.randint(0, 4)):
         worker.H[p + random.randrange(n * PAGE)] = random.randrange(3)
     if random.random() < 0.3:
         first = (p - worker.W + 8) // PAGE + 1 + random.randrange(n - 5)
         worker.heap.clear(first * PAGE, random.randint(1, 4) * PAGE)
+    if random.random() < 0.3:
+        at = p + random.randrange(n * PAGE - 2000)
+        worker.H[at : at + random.choice([1, LINE, 5 * LINE, 2000])] = random.randrange(2)
     if random.random() < 0.3:
         size = random.choice([10, 3000, h.LARGE, 3 * h.LARGE])
         block = int(h.alloc(worker.H, worker.W, size))
@@ -299,7 +302,7 @@ def test_pages_that_the_system_told_and_pages_that_were_all_read_give_the_same_b
                 scribble(random, worker, p, 100)
                 delta = pages.delta()
             names.append(files.put({"0": delta}))
-            told += pages._touched is not None and len(pages._suspects) < len(pages.hashes) // 2
+            told += pages._touched is not None and len(pages._suspects) < len(pages.hashes) // image.LINES // 2
             pages.settle(names[-1])
             if random.random() < 0.2:
                 scribble(random, worker, p, 100)  # what is done here counts for nothing
@@ -330,3 +333,54 @@ def test_pages_that_became_zeros_are_zeros_elsewhere():
     late.catch_up(pages.chain, files.reader("0"))
     assert bytes_of(worker) == wanted
     close(host)
+
+
+@pytest.mark.parametrize("how", ["all", "", "both"])
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_catches_up_has_every_word_and_knows_every_line(monkeypatch, seed, how):
+    monkeypatch.setattr(image, "FEW_PAGES", 0)
+    monkeypatch.setenv(image.HOW, how)
+    random, files, host = Random(seed), Cupboard(), host_of(graph())
+    (worker,) = host.workers
+    p, pages, steps = worker.heap.zeros(60 * PAGE), Pages(worker), []
+    for t in range(40):
+        for _ in range(3):
+            scribble(random, worker, p, 60)
+        host.advance(edges_at(random, t, 2), ((t,),), ((t + 1,),))
+        pages.settle(files.put({"0": pages.delta()}))
+        steps.append((pages.chain, pages.hashes.copy(), pages.live, bytes_of(worker)))
+    whole, held = Pages(worker), Pages(worker)
+    whole.delta()
+    assert (whole.hashes == pages.hashes).all() and whole.live == pages.live
+    for t in sorted(random.sample(range(40), 12)) + [20, 39]:
+        if random.random() < 0.2:
+            scribble(random, worker, p, 60)  # of which no chain knows
+        held.catch_up(steps[t][0], files.reader("0"))
+        assert (held.chain, held.live) == (steps[t][0], steps[t][2])
+        assert len(held.hashes) == len(steps[t][1]) and (held.hashes == steps[t][1]).all()
+        assert bytes_of(worker) == steps[t][3]
+    close(host)
+
+
+def test_a_step_writes_lines_and_not_the_pages_that_they_lie_on():
+    files, host = Cupboard(), host_of(graph())
+    (worker,) = host.workers
+    p, pages = worker.heap.zeros(200 * PAGE), Pages(worker)
+    worker.H[p : p + 200 * PAGE] = 7
+    pages.settle(files.put({"0": pages.delta()}))
+    for i in range(100):
+        worker.H[p + 2 * i * PAGE] = 8
+    delta = pages.delta()
+    assert 100 * LINE <= len(delta.words) < 110 * LINE and not len(delta.cleared)
+    close(host)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sorted_numbers_are_brought_together_and_compared_as_sets(seed):
+    random = Random(seed)
+    parts = [sorted(random.sample(range(30), random.randrange(12))) for _ in range(random.randrange(4))]
+    found = image.union([np.array(part, np.int64) for part in parts])
+    assert found.tolist() == sorted({n for part in parts for n in part})
+    some = np.array(sorted(random.sample(range(30), 3)), np.int64)
+    assert image.is_within(some, found) == (set(some.tolist()) <= set(found.tolist()))
+    assert image.is_within(found, found) and image.is_within(found[:0], some)
