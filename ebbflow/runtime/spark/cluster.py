@@ -10,6 +10,7 @@ Rule: an order is evaluated by one action, and only what that action returned is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from ebbflow.runtime.spark.pack import PACKED, packing, staging
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
 ANSWER = "number bigint, answer binary"
+SEAT = "EBBFLOW_SEAT"  # in the environment of Python processes that do one kind of work
 
 
 class Cluster(Protocol):
@@ -41,7 +43,8 @@ class SparkCluster:
         self.width = parallelism(spark)
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
-        frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
+        with seat(self.spark, "narrow" if tasks == 1 else ""):
+            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
         self.jobs += 1
         answers = dict(collected(frame))
         return [bytes(answers[number]) for number in range(tasks)]
@@ -72,6 +75,25 @@ class Here:
                 sent.setdefault(batch.column(0)[0].as_py(), []).append(batch)
         answers = [batch for dest in sorted(sent) for batch in staging(root, stays)(iter(sent[dest]))]
         return [batch.column(0)[0].as_py() for batch in answers]
+
+
+@contextmanager
+def seat(spark: Any, name: str) -> Iterator[None]:
+    """Functions made here run in Python processes of their own.
+
+    Spark keeps a pool of processes for each environment, and those of a pool take turns.  A task that runs alone so
+    meets the process that ran the last one, which holds the state.  Spark Connect has one pool.
+    """
+    context = getattr(spark, "_sc", None)
+    if not name or context is None:
+        yield
+        return
+    before = context.environment
+    context.environment = {**before, SEAT: name}
+    try:
+        yield
+    finally:
+        context.environment = before
 
 
 def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -8,7 +8,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow
-from ebbflow.runtime.spark.cluster import SparkCluster
+from ebbflow.runtime.spark.cluster import SparkCluster, seat
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from tests.meaning.cases import make_case
 from tests.meaning.runtimes import RUNTIMES, judge
@@ -53,6 +53,34 @@ def chain(runtime, length):
 def test_what_spark_shows_is_what_the_oracle_says_at_every_time(spark, number):
     case, pool, right = make_case(71, number)
     judge(RUNTIMES["spark"], case.graph, list(case.steps), pool, right)
+
+
+def processes(spark, tasks, name=""):
+    """The processes in which so many tasks ran at once."""
+
+    def run(batches):
+        import os
+        import time
+
+        import pyarrow as pa
+
+        for batch in batches:
+            time.sleep(0.2)  # so that no process does two of them
+            yield pa.record_batch([pa.array([os.getpid()] * batch.num_rows, pa.int64())], ["process"])
+
+    with seat(spark, name):
+        frame = spark.range(0, tasks, 1, tasks).mapInArrow(run, "process bigint")
+    return [row[0] for row in frame.collect()]
+
+
+def test_tasks_that_run_alone_meet_one_process_and_others_do_not_come_there(spark):
+    before = dict(spark.sparkContext.environment)
+    alone, others = set(), set()
+    for _ in range(3):
+        alone |= set(processes(spark, 1, "a test"))
+        others |= set(processes(spark, 2))
+    assert len(alone) == 1 and not alone & others
+    assert spark.sparkContext.environment == before
 
 
 @pytest.mark.parametrize("shards", [1, 8, 64])
