@@ -32,7 +32,7 @@ def give(session: Session, given: Given, verb: str, frame: Any, time: Any, diff:
     """Take in the rows of a frame, all at one time or each at its own."""
     told, columns = _told(given, verb, frame, time, diff)
     runtime: Any = session._runtime
-    _take_in(session, runtime.stage([(told, frame.select(*columns))], [given.name] if given.key else []))
+    _take_in(session, runtime.stage([(told, _only(frame, columns))], [given.name] if given.key else []))
 
 
 def _told(given: Given, verb: str, frame: Any, time: Any, diff: Any) -> tuple[dict[str, Any], list[str]]:
@@ -70,8 +70,12 @@ def _told(given: Given, verb: str, frame: Any, time: Any, diff: Any) -> tuple[di
         "late": [list(element) for element in given.frontier],
         "open": list(given.open_time(verb) if None in times or len(given.frontier) == 1 else given.frontier[0]),
     }
-    columns = dict.fromkeys([*given.schema.names, *used])
-    return told, [f"`{name}`" for name in columns]
+    return told, list(dict.fromkeys([*given.schema.names, *used]))
+
+
+def _only(frame: Any, columns: list[str]) -> Any:
+    """A frame with these columns, which it has; one that has them as they are is left alone, which saves a plan."""
+    return frame if len(frame.columns) == len(columns) else frame.select(*(f"`{name}`" for name in columns))
 
 
 def _column(verb: str, what: str, part: Any, known: list[str], kind: Any) -> str | int:
@@ -142,7 +146,7 @@ def deliver(session: Session, frames: Mapping[str, Any], query_id: str, batch_id
         given = session._given("deliver", name)
         diff = "_diff" if "_diff" in frame.columns else 1
         facts, columns = _told(given, "deliver", frame, names if names[0] in frame.columns else None, diff)
-        told.append((facts, frame.select(*columns)))
+        told.append((facts, _only(frame, columns)))
     repeats = runtime.delivery is not None and (query_id, batch_id) == (
         runtime.delivery["query"],
         runtime.delivery["batch"],

@@ -1,8 +1,8 @@
 """A cluster: whoever runs the tasks of a superstep and brings back their answers.
 
 The driver knows nothing of how tasks are placed, repeated or lost: it hands over an order and takes the one answer of
-each task.  On Spark a superstep is one job over a frame of as many rows as tasks, built anew each time, so neither
-plans nor lineage grow with rounds or steps.
+each task.  On Spark a superstep is one job over as many empty partitions as tasks, built anew each time, so neither
+plans nor lineage grow with rounds or steps.  It is an RDD, as there is nothing to plan: that is half of a small job.
 
 Rule: an order is evaluated by one action, and only what that action returned is used.
 """
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from ebbflow.errors import ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import session
-from ebbflow.runtime.spark.pack import PACKED, packing, staging
+from ebbflow.runtime.spark.pack import ANSWERED, PACKED, packing, staging, taking_in
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
 ANSWER = "number bigint, answer binary"
@@ -31,7 +31,7 @@ class Cluster(Protocol):
         ...
 
     def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
-        """What became of the rows of some frames, behind one shuffle to so many tasks."""
+        """What became of the rows of some frames, behind one shuffle to so many tasks; to one there is none."""
         ...
 
 
@@ -43,18 +43,24 @@ class SparkCluster:
         self.width = parallelism(spark)
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
-        with seat(self.spark, "narrow" if tasks == 1 else ""):
-            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
         self.jobs += 1
-        answers = dict(collected(frame))
-        return [bytes(answers[number]) for number in range(tasks)]
+        context = context_of(self.spark)
+        if context is None:
+            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
+            answers = dict(collected(frame))
+            return [bytes(answers[number]) for number in range(tasks)]
+        with seat(context, "narrow" if tasks == 1 else "wide"):
+            return collected(context.parallelize([], tasks).mapPartitionsWithIndex(performing_one(order, functions)))
 
     def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
-        packed = [frame.mapInArrow(packing(told), PACKED) for told, frame in frames]
-        whole = reduce(lambda a, b: a.unionAll(b), packed)
+        together = lambda parts: reduce(lambda a, b: a.unionAll(b), parts)
         self.jobs += 1
-        behind = whole.repartitionById(tasks, "dest").mapInArrow(staging(root, stays), "answer binary")
-        return [bytes(row[0]) for row in collected(behind)]
+        if tasks == 1:
+            found = together([frame.mapInArrow(taking_in(told, root, stays), ANSWERED) for told, frame in frames])
+        else:
+            packed = together([frame.mapInArrow(packing(told), PACKED) for told, frame in frames])
+            found = packed.repartitionById(tasks, "dest").mapInArrow(staging(root, stays), ANSWERED)
+        return [bytes(row[0]) for row in collected(found)]
 
 
 class Here:
@@ -69,6 +75,9 @@ class Here:
 
     def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
         self.jobs += 1
+        if tasks == 1:
+            found = [taking_in(told, root, stays)(iter(table.to_batches())) for told, table in frames]
+            return [batch.column(0)[0].as_py() for batches in found for batch in batches]
         sent: dict[int, list[Any]] = {}
         for told, table in frames:
             for batch in packing(told)(iter(table.to_batches())):
@@ -78,22 +87,29 @@ class Here:
 
 
 @contextmanager
-def seat(spark: Any, name: str) -> Iterator[None]:
+def seat(context: Any, name: str) -> Iterator[None]:
     """Functions made here run in Python processes of their own.
 
     Spark keeps a pool of processes for each environment, and those of a pool take turns.  A task that runs alone so
-    meets the process that ran the last one, which holds the state.  Spark Connect has one pool.
+    meets the process that ran the last one, which holds the state.
     """
-    context = getattr(spark, "_sc", None)
-    if not name or context is None:
-        yield
-        return
     before = context.environment
     context.environment = {**before, SEAT: name}
     try:
         yield
     finally:
         context.environment = before
+
+
+def performing_one(order: bytes, functions: Sequence[Any]) -> Callable[[int, Iterator[Any]], list[bytes]]:
+    """What Spark's tasks run over nothing: the number of a task in, its answer out."""
+
+    def run(number: int, nothing: Iterator[Any]) -> list[bytes]:
+        for _ in nothing:  # to the end, or Spark throws the process away
+            pass
+        return [perform(order, number, functions)]
+
+    return run
 
 
 def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -124,6 +140,11 @@ def collected(frame: Any) -> list[Any]:
         raise ClusterFailed(
             f"Spark could not run a step: {last[:300]}", hint="Nothing of the step has happened; it can be repeated."
         ) from error
+
+
+def context_of(spark: Any) -> Any:
+    """What makes RDDs; Spark Connect has none."""
+    return getattr(spark, "_sc", None)
 
 
 def parallelism(spark: Any) -> int:

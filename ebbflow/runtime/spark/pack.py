@@ -2,7 +2,8 @@
 
 Each of Spark's tasks encodes its batches, adds up a hash of the rows that does not depend on their order, and sorts
 them by shard; behind the shuffle the rows of a few shards are put into one canonical order.  A few rows come back to
-the driver with the answer; many stay in a file, named by its content, until a step takes them in.
+the driver with the answer; many stay in a file, named by its content, until a step takes them in.  Where few rows are
+expected there is no shuffle, and each task does both with the rows that it has, be they few or not.
 
 Rule: a frame is evaluated once, and what is made of it is a function of the multiset of its rows.
 """
@@ -25,7 +26,9 @@ from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.trace.store import Store
 
 PACKED = "dest int, blob binary"
-FEW_ROWS = 1 << 14  # of one task, that come back to the driver
+ANSWERED = "answer binary"
+FEW_ROWS = 1 << 14  # of one task behind the shuffle, that come back to the driver
+FEW_HERE = 1 << 12  # of one task where there is no shuffle, as there may be many of these
 TIMES_TOLD = 4096  # distinct times of one task, that the driver is told
 PORTION = 1 << 26  # bytes of packed rows that are put in order together
 MIX = np.int64(-7046029254386353131)
@@ -166,16 +169,22 @@ def hash_rows(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, order: np
     return out
 
 
-def staging(root: str, stays: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What runs behind the shuffle.  stays: the inputs whose rows all come back to the driver."""
+def staging(root: str, stays: list[str], few: int | None = None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What runs behind the shuffle.  stays: the inputs whose rows all come back to the driver; few: of others."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
+        most = FEW_ROWS if few is None else few
         for found in portions(bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()):
-            yield pa.record_batch([pa.array([stage(Store(root), found, stays)], pa.binary())], ["answer"])
+            yield pa.record_batch([pa.array([stage(Store(root), found, stays, most)], pa.binary())], ["answer"])
 
     return run
+
+
+def taking_in(told: dict[str, Any], root: str, stays: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What packs the rows of one input and puts them in order where they lie."""
+    return lambda batches: staging(root, stays, FEW_HERE)(packing(told)(batches))
 
 
 def portions(found: Iterator[bytes]) -> Iterator[list[bytes]]:
@@ -192,7 +201,7 @@ def portions(found: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield portion
 
 
-def stage(store: Store, packed: list[bytes], stays: list[str]) -> bytes:
+def stage(store: Store, packed: list[bytes], stays: list[str], few: int) -> bytes:
     """The rows of some shards, put in order: as an answer to the driver, or as a file that it names."""
     blocks: dict[str, list[list[np.ndarray]]] = {}
     sums, count, texts = np.zeros(2, np.int64), 0, Texts(Pool())
@@ -217,7 +226,7 @@ def stage(store: Store, packed: list[bytes], stays: list[str]) -> bytes:
             "most": times.max(axis=0).tolist(),
             "times": distinct[:, 0].tolist() if times.shape[1] == 1 and len(distinct) <= TIMES_TOLD else None,
         }
-        if len(diffs) <= FEW_ROWS or name in stays:
+        if len(diffs) <= few or name in stays:
             told["at"] = list(range(len(sent), len(sent) + 4))
             sent += [lanes, times, diffs, order]
         else:

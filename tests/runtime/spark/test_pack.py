@@ -35,24 +35,60 @@ def table(rows):
     )
 
 
-def staged(rows, root, batch=7, **more):
-    answers = Here().stage([(told(**more), pa.Table.from_batches(table(rows).to_batches(batch)))], 3, str(root), [])
-    return sorted(answers)
+def staged(rows, root, batch=7, tasks=3, **more):
+    frame = told(tasks=tasks, **more), pa.Table.from_batches(table(rows).to_batches(batch))
+    return sorted(Here().stage([frame], tasks, str(root), []))
 
 
 ROWS = [(i % 5 if i % 7 else None, f"text {i % 4}", i % 3) for i in range(60)]
 
 
+@pytest.mark.parametrize("tasks", [1, 3])
 @pytest.mark.parametrize("few", [0, 1000])
-def test_what_is_made_of_rows_does_not_depend_on_their_order_or_their_cuts(tmp_path, monkeypatch, few):
+def test_what_is_made_of_rows_does_not_depend_on_their_order_or_their_cuts(tmp_path, monkeypatch, few, tasks):
     monkeypatch.setattr(pack, "FEW_ROWS", few)
+    monkeypatch.setattr(pack, "FEW_HERE", few)
     (tmp_path / "staged").mkdir()
-    first = staged(ROWS, tmp_path)
+    first = staged(ROWS, tmp_path, tasks=tasks)
+    assert len(first) == tasks
     for seed in range(4):
         shuffled = ROWS[:]
         Random(seed).shuffle(shuffled)
-        assert staged(shuffled, tmp_path, batch=3 + 9 * seed) == first
+        assert staged(shuffled, tmp_path, batch=3 + 9 * seed, tasks=tasks) == first
     assert len(list((tmp_path / "staged").iterdir())) == (len(first) if few == 0 else 0)
+
+
+def taken(frames, tasks, root, **more):
+    """Of the rows of frames: how many, their hash, and all of them, wherever they are now."""
+    root.mkdir()
+    runtime = SparkRuntime(program(), Here(), str(root), 5, reserve=1 << 26)
+    runtime.staging_tasks = tasks
+    found = runtime.stage([(told(**more), table(rows)) for rows in frames], [])
+    rows = []
+    for (lanes, times, diffs), _ in found.rows.get("x", []):
+        rows += zip(*lanes.tolist(), times[:, 0].tolist(), diffs.tolist(), strict=True)
+    shards = 0
+    for ref in found.files.get("x", []):
+        facts, arrays = blobs.read(runtime.store.get_checked("staged", *ref["file"]))
+        assert ref["shards"] == [shard for shard, _ in facts["shards"]]
+        for shard, first in facts["shards"]:
+            lanes, times, diffs = arrays[first : first + 3]
+            assert (pack.owners(lanes[[0]], 5) == shard).all()
+            rows += zip(*lanes.tolist(), times[:, 0].tolist(), diffs.tolist(), strict=True)
+            shards += 1
+    return found.count, found.hash, sorted(rows), shards
+
+
+@pytest.mark.parametrize("few", [0, 8, 1000])
+def test_without_a_shuffle_the_same_rows_are_taken_in_however_they_lie(tmp_path, monkeypatch, few):
+    monkeypatch.setattr(pack, "FEW_HERE", few)
+    right = taken([ROWS], 3, tmp_path / "right")
+    assert len(right[2]) == 60 and right[3] == 0
+    for number, cuts in enumerate([[60], [30, 60], [5, 10, 11, 60]]):
+        frames = [ROWS[a:b] for a, b in zip([0, *cuts], cuts, strict=False)]
+        found = taken(frames, 1, tmp_path / str(number))
+        assert found[:3] == right[:3]
+        assert (found[3] > 0) == (few < max(map(len, frames)))
 
 
 def test_count_and_hash_tell_multisets_apart(tmp_path):
