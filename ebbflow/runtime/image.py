@@ -179,7 +179,8 @@ class Pages:
             starts, lengths = runs_of(lines[filled])
             from_, many = runs_of(lines[~filled])
             cleared = np.stack([from_, from_ + many], axis=1).reshape(-1)
-            words, beside = self._all()[lines[filled]].reshape(-1), words_beside(self.worker, mid_walk)
+            words, beside = np.empty(int(lengths.sum()), np.int64), words_beside(self.worker, mid_walk)
+            take_runs(self.worker.H, self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words))
             return Delta(not kept, len(hashes) * LINE, starts, lengths, words, beside, cleared)
 
     def settle(self, name: str) -> None:
@@ -299,10 +300,6 @@ class Pages:
         """The lines of all pages that were ever given out."""
         return -(-len(self.worker.heap.words) // PAGE) * LINES
 
-    def _all(self) -> Array:
-        worker, first = self.worker, self.worker.W - 8
-        return worker.H.words[first : first + self._size() * LINE].reshape(-1, LINE)
-
 
 class Written:
     """A worker's heap as it is written: without the words that are true in this process only."""
@@ -414,6 +411,17 @@ def changed_lines(H, first, known, ids, rows, out):
             out[n, 2] = other
             n += 1
     return n
+
+
+@kernel
+def take_runs(H, first, rows, at):
+    """needs: rows: where each run begins behind `first`, and its length.  leaves: at `at` their words, in order."""
+    for k in range(rows.shape[0]):
+        p = first + rows[k, 0]
+        for j in range(rows[k, 1]):
+            H[at + j] = h.peek(H, p + j)
+        at += rows[k, 1]
+    return 0
 
 
 @kernel

@@ -1,8 +1,9 @@
 """A cluster: whoever runs the tasks of a superstep and brings back their answers.
 
 The driver knows nothing of how tasks are placed, repeated or lost: it hands over an order and takes the one answer of
-each task.  On Spark a superstep is one job over as many empty partitions as tasks, built anew each time, so neither
-plans nor lineage grow with rounds or steps.  It is an RDD, as there is nothing to plan: that is half of a small job.
+each task.  On Spark a superstep is one job over a frame of as many rows as tasks, built anew each time, so neither
+plans nor lineage grow with rounds or steps.  Of one task it is an RDD, as there is nothing to plan, which saves half of
+a small job, and runs in a process of its own, which holds the state.
 
 Rule: an order is evaluated by one action, and only what that action returned is used.
 """
@@ -45,12 +46,12 @@ class SparkCluster:
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         self.jobs += 1
         context = context_of(self.spark)
-        if context is None:
-            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
-            answers = dict(collected(frame))
-            return [bytes(answers[number]) for number in range(tasks)]
-        with seat(context, "narrow" if tasks == 1 else "wide"):
-            return collected(context.parallelize([], tasks).mapPartitionsWithIndex(performing_one(order, functions)))
+        if tasks == 1 and context is not None:
+            with seat(context, "narrow"):
+                return collected(context.parallelize([], 1).mapPartitions(performing_one(order, functions)))
+        frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
+        answers = dict(collected(frame))
+        return [bytes(answers[number]) for number in range(tasks)]
 
     def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
         together = lambda parts: reduce(lambda a, b: a.unionAll(b), parts)
@@ -101,13 +102,13 @@ def seat(context: Any, name: str) -> Iterator[None]:
         context.environment = before
 
 
-def performing_one(order: bytes, functions: Sequence[Any]) -> Callable[[int, Iterator[Any]], list[bytes]]:
-    """What Spark's tasks run over nothing: the number of a task in, its answer out."""
+def performing_one(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], list[bytes]]:
+    """What Spark's only task runs: nothing in, its answer out."""
 
-    def run(number: int, nothing: Iterator[Any]) -> list[bytes]:
+    def run(nothing: Iterator[Any]) -> list[bytes]:
         for _ in nothing:  # to the end, or Spark throws the process away
             pass
-        return [perform(order, number, functions)]
+        return [perform(order, 0, functions)]
 
     return run
 
