@@ -82,6 +82,7 @@ ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in 
 LAST = (1 << 62) + ((1 << 62) - 1)
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
+RETURNED = 1  # in a large free block, behind its link: whether its pages were returned
 
 
 @inline
@@ -145,8 +146,9 @@ def release(H, W, p, n):
     """Give back the block at p that was asked for with n words."""
     i = size_class(n)
     H[W + LIVE] -= class_size(i)
-    if n >= LARGE:
+    if class_size(i) >= LARGE:
         H[W + LOOSE] = 1
+        H[p + RETURNED] = 0
     H[p] = H[W + FREE + i]
     H[W + FREE + i] = p
     if CHECKED:
@@ -349,7 +351,10 @@ class Heap:
         self.H[v + LEN] = n
 
     def trim(self) -> None:
-        """Return the pages of large free blocks to the system; they come back, empty, when they are touched again."""
+        """Return the pages of large free blocks to the system; they come back, empty, when they are touched again.
+
+        Once: the system would tell of pages that are returned again as if they had been written.
+        """
         H, W = self.H, self.W
         if not H[W + LOOSE]:
             return
@@ -359,11 +364,13 @@ class Heap:
             size = class_size(i) * 8
             p = int(H[W + FREE + i]) if size >= LARGE * 8 else 0
             while p:
-                first = -(-(8 * (p + 1) + 8 - base) // mmap.PAGESIZE)  # behind the block's first word, its link
-                last = (8 * (p + 1) + size - base) // mmap.PAGESIZE
-                if last > first:
-                    self._map.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
-                p = int(H.words[p])  # a free block is closed to others
+                if not H.words[p + RETURNED]:  # a free block is closed to others
+                    H.words[p + RETURNED] = 1
+                    first = -(-(8 * (p + 1) + 16 - base) // mmap.PAGESIZE)  # behind the two words that are kept
+                    last = (8 * (p + 1) + size - base) // mmap.PAGESIZE
+                    if last > first:
+                        self._map.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+                p = int(H.words[p])
 
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256

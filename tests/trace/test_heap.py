@@ -19,6 +19,45 @@ def test_a_block_has_the_size_of_the_least_class_that_holds_it():
         assert sizes[i] >= n and (i == 0 or sizes[i - 1] < n)
 
 
+LARGE_SIZES = st.sampled_from([8, h.LARGE - 1, h.LARGE, h.LARGE + 1, h.LARGE + 511, 2 * h.LARGE])
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(["ask", "give back", "trim"]), LARGE_SIZES, st.integers(0, 99)), max_size=40))
+def test_large_blocks_that_are_free_are_returned_each_once_and_hold_nothing(asked):
+    bench, held, calls = Bench(reserve=1 << 26), [], []
+    H, W, heap = bench.H, bench.W, bench.heap
+    advise, new = heap._map.madvise, set()  # large blocks that are free since the last trim
+
+    class Counted:
+        def madvise(self, *given):
+            calls.append(given)
+            advise(*given)
+
+    heap._map, kept = Counted(), heap._map
+    for what, n, pick in [*asked, ("trim", 0, 0)]:
+        if what == "ask":
+            held.append((int(h.alloc(H, W, n)), n))
+            H[held[-1][0] : held[-1][0] + n] = 7
+            new.discard(held[-1][0])
+        elif what == "give back" and held:
+            p, size = held.pop(pick % len(held))
+            h.release(H, W, p, size)
+            new |= {p} if h.class_size(h.size_class(size)) >= h.LARGE else set()
+        elif what == "trim":
+            heap.trim()
+            assert len(calls) == len(new), "a block is returned once after it was given back"
+            calls.clear()
+            new.clear()
+            for i in range(128):
+                p, size = int(H[W + h.FREE + i]), int(h.class_size(i))
+                while p and size >= h.LARGE:
+                    assert not H.words[p + 1024 : p + size - 512].any()
+                    p = int(H.words[p])
+    assert all((H[p : p + n] == 7).all() for p, n in held)
+    heap._map = kept
+
+
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.booleans(), SIZES, st.integers(0, 10**6)), max_size=120))
 def test_blocks_that_are_held_never_overlap_and_keep_their_words(asked):
