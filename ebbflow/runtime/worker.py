@@ -322,9 +322,12 @@ class Worker:
         w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
 
     def rest(self) -> None:
-        """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago."""
+        """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago.
+
+        What is kept as an image gives it back where that is made, by no clock: the same steps leave the same bytes.
+        """
         now = time.monotonic()
-        if now >= self.trim_at:
+        if now >= self.trim_at and not self.heap.is_placed:
             self.trim_at = now + TRIM_SECONDS
             self.heap.trim()
 

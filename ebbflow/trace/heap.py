@@ -302,6 +302,11 @@ class Heap:
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
 
     @property
+    def is_placed(self) -> bool:
+        """Whether its place was chosen, as that of a heap which is kept as an image."""
+        return isinstance(self._map, Fixed)
+
+    @property
     def words(self) -> np.ndarray:
         """All the words that were ever given out, from the first of the reserved space."""
         return self._words[: int(self.H[self.W + BUMP]) - self.W + 8]

@@ -384,3 +384,23 @@ def test_sorted_numbers_are_brought_together_and_compared_as_sets(seed):
     some = np.array(sorted(random.sample(range(30), 3)), np.int64)
     assert image.is_within(some, found) == (set(some.tolist()) <= set(found.tolist()))
     assert image.is_within(found, found) and image.is_within(found[:0], some)
+
+
+def test_no_clock_can_be_seen_in_an_image(monkeypatch):
+    found = []
+    for seconds in (0, 10**9):
+        monkeypatch.setattr("ebbflow.runtime.worker.TRIM_SECONDS", seconds)
+        host, files = host_of(graph()), Cupboard()
+        (worker,) = host.workers
+        pages, names = Pages(worker), []
+        for t in range(6):
+            block = int(h.alloc(worker.H, worker.W, 2 * h.LARGE))
+            worker.H[block : block + 2 * h.LARGE] = 7
+            h.release(worker.H, worker.W, block, 2 * h.LARGE)
+            host.advance(edges_at(Random(t), t), ((t,),), ((t + 1,),))
+            h.alloc(worker.H, worker.W, 2 * h.LARGE)  # whatever lies there
+            names.append(files.put({"0": pages.delta()}))
+            pages.settle(names[-1])
+        found.append(names)
+        close(host)
+    assert found[0] == found[1]
