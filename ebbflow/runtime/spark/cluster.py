@@ -2,8 +2,7 @@
 
 The driver knows nothing of how tasks are placed, repeated or lost: it hands over an order and takes the one answer of
 each task.  On Spark a superstep is one job over a frame of as many rows as tasks, built anew each time, so neither
-plans nor lineage grow with rounds or steps.  Of one task it is an RDD, as there is nothing to plan, which saves half of
-a small job, and runs in a process of its own, which holds the state.
+plans nor lineage grow with rounds or steps.
 
 Rule: an order is evaluated by one action, and only what that action returned is used.
 """
@@ -44,12 +43,9 @@ class SparkCluster:
         self.width = parallelism(spark)
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
+        with seat(self.spark, "narrow" if tasks == 1 else ""):
+            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
         self.jobs += 1
-        context = context_of(self.spark)
-        if tasks == 1 and context is not None:
-            with seat(context, "narrow"):
-                return collected(context.parallelize([], 1).mapPartitions(performing_one(order, functions)))
-        frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
         answers = dict(collected(frame))
         return [bytes(answers[number]) for number in range(tasks)]
 
@@ -88,29 +84,22 @@ class Here:
 
 
 @contextmanager
-def seat(context: Any, name: str) -> Iterator[None]:
+def seat(spark: Any, name: str) -> Iterator[None]:
     """Functions made here run in Python processes of their own.
 
     Spark keeps a pool of processes for each environment, and those of a pool take turns.  A task that runs alone so
-    meets the process that ran the last one, which holds the state.
+    meets the process that ran the last one, which holds the state.  Spark Connect has one pool.
     """
+    context = getattr(spark, "_sc", None)
+    if not name or context is None:
+        yield
+        return
     before = context.environment
     context.environment = {**before, SEAT: name}
     try:
         yield
     finally:
         context.environment = before
-
-
-def performing_one(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], list[bytes]]:
-    """What Spark's only task runs: nothing in, its answer out."""
-
-    def run(nothing: Iterator[Any]) -> list[bytes]:
-        for _ in nothing:  # to the end, or Spark throws the process away
-            pass
-        return [perform(order, 0, functions)]
-
-    return run
 
 
 def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -141,11 +130,6 @@ def collected(frame: Any) -> list[Any]:
         raise ClusterFailed(
             f"Spark could not run a step: {last[:300]}", hint="Nothing of the step has happened; it can be repeated."
         ) from error
-
-
-def context_of(spark: Any) -> Any:
-    """What makes RDDs; Spark Connect has none."""
-    return getattr(spark, "_sc", None)
 
 
 def parallelism(spark: Any) -> int:
