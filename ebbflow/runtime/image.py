@@ -164,6 +164,7 @@ class Pages:
     def delta(self, mid_walk: bool = False) -> Delta:
         """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
         self.worker.heap.trim()  # what nothing uses is zeros, and need not be written
+        self.worker.forget_block()
         self._put_back()
         with Written(self.worker):
             changed = self._note(*self._look())

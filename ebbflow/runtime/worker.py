@@ -331,6 +331,13 @@ class Worker:
             self.trim_at = now + TRIM_SECONDS
             self.heap.trim()
 
+    def forget_block(self) -> None:
+        """Where the columns of the last block lay is nothing to keep: they were words of this process."""
+        columns = int(self.H[self.W + h.BLOCK]) + block.COLUMNS_AT
+        words = self.H[columns : columns + 4 * block.MOST_COLUMNS]
+        if words.any():
+            words[:] = 0
+
     def begin_slice(self, upper=()) -> None:
         H, W = self.H, self.W
         self.step += 1

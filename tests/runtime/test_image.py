@@ -11,6 +11,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.errors import AddressTaken, DamagedFile
+from ebbflow.operators import block
 from ebbflow.runtime import image, touched
 from ebbflow.runtime.image import FEW_LINKS, LINE, PAGE, Delta, Pages, links_kept, sections, segment
 from ebbflow.trace import heap as h
@@ -404,3 +405,14 @@ def test_no_clock_can_be_seen_in_an_image(monkeypatch):
         found.append(names)
         close(host)
     assert found[0] == found[1]
+
+
+def test_where_the_columns_of_a_block_lay_is_not_in_an_image():
+    host, files = host_of(graph()), Cupboard()
+    (worker,) = host.workers
+    columns = int(worker.H[worker.W + h.BLOCK]) + block.COLUMNS_AT
+    worker.H[columns : columns + 4] = [1, 2, 3, 4]
+    pages = Pages(worker)
+    pages.settle(files.put({"0": pages.delta()}))
+    assert not worker.H[columns : columns + 4 * block.MOST_COLUMNS].any()
+    close(host)
