@@ -160,6 +160,7 @@ class Session:
         self._is_delivering = False
         self._keeping: Keeping | None = None
         self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
+        self._rest = getattr(self._runtime, "rest", lambda: None)  # when a step is done and shown
         if getattr(self._runtime, "is_durable", False):
             try:
                 self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
@@ -387,6 +388,7 @@ class Session:
         for shown in self._outputs.values():
             self._move_on(shown, None)
         self._deliver()
+        self._rest()
         return True
 
     def _as_frontier(self, value: Any, verb: str = "advance_to") -> Antichain:
@@ -481,6 +483,7 @@ class Session:
         if release:
             self._release()
         self._deliver()
+        self._rest()
 
     def _commit(self, keeping: Keeping, dues: dict[str, Due]) -> dict[str, Changes]:
         """Make a step that succeeded last, or take it back: what it shows."""

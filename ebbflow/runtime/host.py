@@ -26,6 +26,7 @@ from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.refusals import refusal
+from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
 from ebbflow.times.frontier import antichain
 from ebbflow.trace import heap as h
@@ -73,6 +74,7 @@ class Host:
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.threads = ThreadPoolExecutor(workers, "ebbflow") if threads and workers > 1 else None
+        self.fed = 0  # rows of the last advance
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
         self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
@@ -99,11 +101,15 @@ class Host:
         else:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
-        self.rest()
+        self.fed = sum(len(diffs) for _, _, diffs in rows.values())
         return results
 
     def rest(self) -> None:
+        """The last advance will not be taken back: what it left is put in order, at once where it was large."""
+        is_large, self.fed = self.fed >= LARGE_STEP, 0
         for worker in self.workers:
+            if is_large and not worker.heap.is_placed:  # what is kept settles when it is written
+                settle_down(worker)
             worker.rest()
 
     def undo(self) -> None:
@@ -143,7 +149,7 @@ class Host:
         else:
             reason = worker.quick_step(name, np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[2]))
         self.collect([reason], results)
-        self.rest()
+        self.fed = 0 if isinstance(rows, list) else len(rows[2])
         return results
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:

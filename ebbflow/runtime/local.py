@@ -141,6 +141,11 @@ class LocalRuntime:
             self.done.setdefault(output, []).extend(blocks)
         return True
 
+    def rest(self) -> None:
+        """The last advance is done and shown: what it left is put in order."""
+        for part in self.parts:
+            part.host.rest()
+
     def advance_in_stages(self, frontiers: dict[str, Antichain]) -> None:
         begun: list[Part] = []
         exported: dict[str, list[Rows]] = {}

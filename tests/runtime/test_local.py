@@ -12,6 +12,7 @@ from ebbflow.errors import EbbflowError
 from ebbflow.runtime import local
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.local import LocalRuntime
+from ebbflow.runtime.settle import LARGE_STEP, is_busy
 from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state
@@ -267,3 +268,24 @@ def test_what_is_sealed_is_counted():
     fed(runtime, "y", ((7, 8), (1,), 1))
     runtime.advance({"x": ((2,),), "y": ((2,),)})
     assert taken(runtime, "out") == {((7, 7, 8), (1,)): 1}
+
+
+@pytest.mark.parametrize("rows, is_settled", [(LARGE_STEP, True), (LARGE_STEP - 1, False)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_large_step_settles_once_when_it_is_done_and_small_ones_do_not(workers, rows, is_settled):
+    runtime = LocalRuntime(two_inputs(), workers=workers, keep_records=100, effort=1)
+    pairs = np.arange(rows)
+    runtime.feed("x", np.stack([pairs, pairs]), np.zeros((rows, 1), np.int64), np.ones(rows, np.int64))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    assert len(taken(runtime, "one")) == rows
+    workers_of_x = [worker for part in runtime.parts if "x" in part.stage.inputs for worker in part.host.workers]
+    steps = [worker.step for worker in workers_of_x]
+    runtime.rest()
+    assert {worker.step > step for worker, step in zip(workers_of_x, steps)} == {is_settled}
+    assert not is_settled or not any(is_busy(worker) for worker in workers_of_x)
+    steps = [worker.step for worker in workers_of_x]
+    runtime.rest()
+    assert [worker.step for worker in workers_of_x] == steps
+    fed(runtime, "x", ((rows - 3, 1), (1,), 1))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert taken(runtime, "one") == {((rows - 3, rows - 3), (1,)): -1, ((rows - 3, rows - 2), (1,)): 1}
