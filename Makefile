@@ -75,6 +75,7 @@ bench: doctor warm .venv/.bench
 
 docs: .venv/.docs
 	$(BIN)/zensical build
+	@cp -rL docs/plots site/  # the builder does not follow links
 
 layers: $(READY)
 	$(BIN)/python -m tests.house.layers --write
