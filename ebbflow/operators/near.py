@@ -97,6 +97,8 @@ def ask_for_keys(H, W, tb, family, hashes, step, n):
             ask_for_words(H, rc, H[tb + RECORD])
     if H[tb + SPINE]:
         ask_for_sealed(H, W, tb, family, hashes, step, n)
+    if family >= H[tb + FAMILIES]:
+        return  # where rows only settle, a record has no entries
     for i in range(n):
         rc = likely_record(H, tb, H[hashes + i * step])
         if rc:
