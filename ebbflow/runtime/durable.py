@@ -29,7 +29,6 @@ from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.journal import Journal
 from ebbflow.runtime.ledger import LEDGER, Ledger
 from ebbflow.runtime.local import LocalRuntime, split, together
-from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import Files, Store, disk_refusals, local_path
 
@@ -58,7 +57,6 @@ class DurableRuntime:
         self.journals: dict[str, Journal] = {}
         self.words: dict[str, Any] = {}  # what the session said at the last step
         self.counted: dict[str, int] = {}
-        self._fed = 0  # rows since the last step
         self._before: list[Any] = []
         self._found: dict[str, list[tuple[str, Delta]]] = {}  # links of journals that nobody has asked for yet
         ledger = Ledger.open(self.store)
@@ -73,7 +71,6 @@ class DurableRuntime:
     # ---- what every runtime does ------------------------------------------------------------------
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
-        self._fed += len(diffs)
         self.local.feed(name, lanes, times, diffs)
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
@@ -82,10 +79,7 @@ class DurableRuntime:
         self._before = [
             dict(local.frontiers),
             {name: list(blocks) for name, blocks in local.done.items()},
-            [
-                (part.frontier, {k: list(v) for k, v in part.buffered.items()}, [w.step for w in part.host.workers])
-                for part in local.parts
-            ],
+            [(part.frontier, {k: list(v) for k, v in part.buffered.items()}) for part in local.parts],
         ]
         local.advance(frontiers)
 
@@ -148,9 +142,8 @@ class DurableRuntime:
         """Take back the last advance, which succeeded and was not committed."""
         frontiers, done, parts = self._before
         local = self.local
-        for part, (frontier, buffered, steps) in zip(local.parts, parts, strict=True):
-            if [worker.step for worker in part.host.workers] != steps:
-                part.host.undo()
+        for part, (frontier, buffered) in zip(local.parts, parts, strict=True):
+            part.host.undo()
             part.frontier, part.buffered = frontier, buffered
         local.frontiers, local.done = frontiers, done
 
@@ -239,6 +232,7 @@ class DurableRuntime:
                         part.buffered[name] = left[name]
                         self._left[section] = left[name][0]
         self.words = state["session"]
+        self.local.rest()
 
     # ---- a step ----------------------------------------------------------------------------------------
 
@@ -295,11 +289,7 @@ class DurableRuntime:
             for name, blocks in part.buffered.items()
             if blocks
         }
-        if self._fed >= LARGE_STEP:
-            for part in self.local.parts:
-                for worker in part.host.workers:
-                    settle_down(worker)
-        self._fed = 0
+        self.local.rest()
 
 
 # ---- rows as words ---------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class Host:
         """The last advance will not be taken back: what it left is put in order, at once where it was large."""
         is_large, self.fed = self.fed >= LARGE_STEP, 0
         for worker in self.workers:
-            if is_large and not worker.heap.is_placed:  # what is kept settles when it is written
+            if is_large:
                 settle_down(worker)
             worker.rest()
 

@@ -327,15 +327,16 @@ def words_beside(worker: Worker, mid_walk: bool) -> Array:
     if not mid_walk:
         return np.array(words, np.int64)
     parts = [np.array([len(worker.slice_times)]), worker.slice_times]
-    for at, saved in worker.saved:
+    for at, saved in worker.saved or ():
         parts += [np.array([at, len(saved)]), saved]
     return np.concatenate([np.array(words), *parts]).astype(np.int64)
 
 
 def take_beside(worker: Worker, words: Array) -> None:
     worker.step, worker.forget_at, how = words[:3].tolist()
-    worker.slice_times, worker.saved, worker.goes_on = np.empty(0, np.int64), [], how > 1
+    worker.slice_times, worker.saved, worker.goes_on = np.empty(0, np.int64), None, how > 1
     if how:
+        worker.saved = []
         at = 4 + int(words[3])
         worker.slice_times = words[4:at].astype(np.int64)
         while at < len(words):

@@ -159,8 +159,7 @@ class LocalRuntime:
                     held.setdefault(name, []).extend(exported.get(name, ()))
                 rows, left = split(held, upper)
                 if rows or upper != part.frontier:
-                    if rows or part.host.plan.general:  # else undoing would take back the last advance
-                        begun.append(part)
+                    begun.append(part)
                     for name, blocks in part.host.advance(rows, part.frontier, upper).items():
                         if name in part.stage.exports:
                             exported[name] = blocks

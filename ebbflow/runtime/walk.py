@@ -19,7 +19,7 @@ from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, ta
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
-from ebbflow.operators.near import AHEAD, ask_for_visits, is_far
+from ebbflow.operators.near import AHEAD, ask_for_visits
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
@@ -215,9 +215,8 @@ def visit_keys(H, W, nd, bucket, rounds):
     n = H[bucket + B_ITEMS + LEN]
     cap = H[bucket + B_ITEMS + CAP]
     asks = H[nd + OP] == ASKED
-    far = is_far(H, W, tb)
     for i in range(n):
-        if far and i % AHEAD == 0:
+        if i % AHEAD == 0:
             ask_for_visits(H, W, nd, tb, 1, p + i, 1, min(AHEAD, n - i))
         rc = H[p + i]
         if H[rc + nk + DONE] == serial:
@@ -491,10 +490,14 @@ def tidy_table(H, W, tb, fuel):
 
 @kernel
 def tidy(H, W, step, fuel):
-    """Between two advances, as a slice of its own: a bounded part of what keeps the state small."""
+    """Between two advances, as a slice of its own: a bounded part of what keeps the state small.
+
+    leaves: nothing to undo: records that the last advance saved may be gone.
+    """
     H[W + STEP] = step
     H[W + FIRST] = step + 1
     H[W + KEEPING] = 0
+    H[W + UNDO + LEN] = 0
     for i in range(H[W + NODE_COUNT]):
         nd = H[H[W + NODES] + i]
         if H[nd + TB] and H[nd + OWES + LEN] == 0:
@@ -506,7 +509,6 @@ def begin_step(H, W, program, step):
     """A slice of one time begins, in which rows are in order."""
     tidy(H, W, step - 1, H[W + EFFORT])
     H[W + STEP] = step
-    H[W + UNDO + LEN] = 0
     H[W + ERROR] = 0
     H[W + PC] = program
     H[W + ROUNDS] = 0

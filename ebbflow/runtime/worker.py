@@ -67,7 +67,7 @@ class Worker:
         if plan.general:
             respread(H, W, 64)
         self.lay_out()
-        self.saved: list[tuple[int, np.ndarray]] = []
+        self.saved: list[tuple[int, np.ndarray]] | None = None  # what an advance found waiting
         self.step = 0
         self.trim_at = time.monotonic() + TRIM_SECONDS  # when memory is next returned to the system
         self.forget_times = self.forget_at = forget_times
@@ -281,7 +281,6 @@ class Worker:
         self.tidy()
         H[W + h.FIRST] = self.step + 1
         H[W + h.KEEPING] = int(keeping)
-        H[W + h.UNDO + h.LEN] = 0
         if self.plan.general:
             self.saved = [
                 (v, self.heap.vector(v).copy())
@@ -322,10 +321,15 @@ class Worker:
         w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
 
     def rest(self) -> None:
-        """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago.
+        """An advance is done and counts: nothing is left to undo until the next one has begun.
 
-        What is kept as an image gives it back where that is made, by no clock: the same steps leave the same bytes.
+        Memory that nothing uses goes back to the system, unless it did so a moment ago.  What is kept as an image gives
+        it back where that is made, by no clock: the same steps leave the same bytes.
         """
+        H, W = self.H, self.W
+        H[W + h.FIRST] = self.step + 1
+        H[W + h.UNDO + h.LEN] = 0
+        self.saved = None
         now = time.monotonic()
         if now >= self.trim_at and not self.heap.is_placed:
             self.trim_at = now + TRIM_SECONDS
@@ -462,7 +466,7 @@ class Worker:
         H, W = self.H, self.W
         self.goes_on = False
         w.undo(H, W, self.nodes, len(self.at))
-        if self.plan.general:
+        if self.saved is not None:
             for a in self.at:
                 H[a + kinds.HOLD + h.LEN] = H[a + kinds.OWES + h.LEN] = 0
             for v, words in self.saved:

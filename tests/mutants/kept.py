@@ -179,8 +179,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "a step the disk refused stays in memory",
             "runtime/durable.py",
-            "                part.host.undo()\n",
-            "                pass\n",
+            "            part.host.undo()\n",
+            "            pass\n",
         ),
         LEDGER,
     ),

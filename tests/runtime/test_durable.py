@@ -8,6 +8,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, LateTime, NotACheckpoint, SessionClosed
+from ebbflow.runtime import host
 from ebbflow.runtime.durable import DurableRuntime
 from tests.runtime.imaged import reach_flow
 
@@ -196,6 +197,27 @@ def test_an_error_in_the_block_leaves_the_last_step(tmp_path):
         1 / 0
     with people().run(checkpoint=tmp_path / "state") as live:
         assert live.snapshot("wealth").rows() == [("ann", 5, 1)]
+
+
+def test_an_interruption_before_a_step_has_begun_takes_nothing_back_that_was_kept(tmp_path, monkeypatch):
+    live = reach_flow().run(checkpoint=tmp_path)
+    live.insert("edges", [(1, 2), (2, 3)])
+    live.insert("roots", [(1,)])
+    live.commit()
+    live._release()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with reach_flow().run(checkpoint=tmp_path) as live:
+        live.insert("edges", [(3, 4)])
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "distinct", interrupted)
+            patch.setattr(host.Host, "takes_moments", lambda *_: False)
+            with pytest.raises(KeyboardInterrupt):
+                live.commit()
+        live.commit()
+        assert [row[:2] for row in sorted(live.snapshot("reach").rows())] == [(1, 1), (1, 2), (1, 3), (1, 4)]
 
 
 def test_counters_are_readable_after_the_end(tmp_path):

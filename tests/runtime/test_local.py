@@ -9,10 +9,11 @@ from ebbflow import events
 from ebbflow.columns.schema import LONG
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime import local
+from ebbflow.runtime import host, local
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.settle import LARGE_STEP, is_busy
+from ebbflow.trace import heap as h
 from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state
@@ -289,3 +290,48 @@ def test_a_large_step_settles_once_when_it_is_done_and_small_ones_do_not(workers
     fed(runtime, "x", ((rows - 3, 1), (1,), 1))
     runtime.advance({"x": ((2,),), "y": ((2,),)})
     assert taken(runtime, "one") == {((rows - 3, rows - 3), (1,)): -1, ((rows - 3, rows - 2), (1,)): 1}
+
+
+def test_what_has_settled_is_not_taken_back():
+    """Between a step that has settled and the beginning of the next, somebody may interrupt."""
+    s = Sketch()
+    s.output("out", s.aggregate(s.input("x"), ("a",), b=("min", "b")))
+    runtime = LocalRuntime(s.graph, keep_records=100, slice_times=2)
+    rows = np.arange(LARGE_STEP)
+    for first in (0, 3):  # the second step is cut into slices, saves what the first one left, and is sealed when done
+        at = (first + rows % 3)[:, None]
+        runtime.feed("x", np.stack([rows % 1000, first - rows]), at, np.ones(LARGE_STEP, np.int64))
+        runtime.advance({"x": ((first + 3,),)})
+    worker = runtime.parts[0].host.workers[0]
+    assert worker.H[worker.W + h.UNDO + h.LEN] > 0
+    runtime.rest()
+    before = states(runtime)
+    for part in runtime.parts:
+        part.host.undo()
+    assert states(runtime) == before
+
+
+@pytest.mark.parametrize("coordinates", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interruption_before_a_step_has_begun_takes_nothing_back(coordinates, workers, monkeypatch):
+    s = Sketch(*["time", "epoch"][:coordinates])
+    s.output("out", s.aggregate(s.input("x"), ("a",), b=("min", "b")))
+    runtime = LocalRuntime(s.graph, workers, slice_times=2)
+    later = (0,) * (coordinates - 1)
+    fed(runtime, "x", *[((key, key), (t, *later), 1) for key in range(10) for t in range(3)])
+    runtime.advance({"x": ((3, *later),)})
+    assert len(taken(runtime, "out")) == 10
+    runtime.rest()
+    before = states(runtime)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    fed(runtime, "x", *[((key, -key), (t, *later), 1) for key in range(10) for t in range(3, 6)])
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "in_order" if coordinates == 1 else "cuts_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runtime.advance({"x": ((6, *later),)})
+    assert states(runtime) == before
+    runtime.advance({"x": ((6, *later),)})
+    assert len(taken(runtime, "out")) == 18  # nine keys have a lesser number than before
