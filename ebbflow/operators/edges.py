@@ -121,6 +121,13 @@ def owner_of(H, W, nd, row):
 
 
 @inline
+def has_keys(H, nd):
+    """Whether rows that come to a node come to keys."""
+    kind = H[nd + KIND]
+    return kind == ARRANGE or kind == REDUCE or kind == SETTLE
+
+
+@inline
 def rounds_behind(H, W, nd, ed, rounds, rank):
     """The rounds that a row of these has behind an edge; -1 when it goes no further: a loop has had its rounds."""
     rounds = (rounds & H[ed + MASK]) + H[ed + ADD]
@@ -166,7 +173,7 @@ def deliver(H, W, nd, row, rounds, rank, diff):
     if kind == OUTPUT:
         absorb(H, W, nd, row, rank, diff)
         return
-    if kind != ARRANGE and kind != REDUCE and kind != SETTLE:
+    if not has_keys(H, nd):
         e = emit(H, W, nd, rounds, rank, diff)
         copy_words(H, row, e, H[nd + LANES])
         if rounds < H[nd + LEAST]:
@@ -253,10 +260,9 @@ def takes_blocks(H, W, nd, ed, n):
         return False
     if H[W + WORKERS] > 1 and H[ed + EXCHANGE] and (H[to + TALLY_AT] or H[ed + TO_LANES] > REGISTERS):
         return False
-    kind = H[to + KIND]
-    if kind == OUTPUT or H[to + TALLY_AT] != 0:
+    if H[to + KIND] == OUTPUT or H[to + TALLY_AT] != 0:
         return True
-    return (kind == ARRANGE or kind == REDUCE or kind == SETTLE) and n >= min(WORTH_A_BLOCK, H[W + SEAL])
+    return has_keys(H, to) and n >= min(WORTH_A_BLOCK, H[W + SEAL])
 
 
 @inline
@@ -295,8 +301,12 @@ def refuse_in_block(H, W, nd, stage, row, rank):
 
 
 @kernel
-def post_others(H, W, to, lanes, rounds, ranks, rstep, diffs, dstep, sign, n):
-    """The block's rows that other workers own go into the mail.  Returns how many are left: those in CHOSEN."""
+def post_others(H, W, to, lanes, bank, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows that other workers own go into the mail.
+
+    needs:  no column lies in the bank.
+    leaves: in CHOSEN the rows that stay, and how many; their columns.
+    """
     b = H[W + BLOCK]
     row = H[W + ROW + PTR]
     kept = 0
@@ -308,6 +318,8 @@ def post_others(H, W, to, lanes, rounds, ranks, rstep, diffs, dstep, sign, n):
             kept += 1
         else:
             post(H, W, to, owner, row, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign, lanes)
+    if kept < n:
+        keep_columns(H, b, bank, lanes, kept)
     return kept
 
 
@@ -336,15 +348,21 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
     for k in range(H[nd + LANES]):
         set_column(H, columns, k, rows_at + k * lane_step, row_step)
     bank = b + BANKS
-    for s in range(H[ed + STAGES]):
-        stage = H[ed + FIRST_STAGE + s]
-        if H[stage] == COPY:
-            pick_lanes(H, b, stage)
-            continue
-        kept = run_program(H, W, b, stage, bank, n)
-        if kept < 0:
-            refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
-            return
+    to = H[ed + TO]
+    sign = H[ed + SIGN]
+    stages = H[ed + STAGES]
+    for s in range(stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)):
+        if s == stages:
+            kept = post_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
+        else:
+            stage = H[ed + FIRST_STAGE + s]
+            if H[stage] == COPY:
+                pick_lanes(H, b, stage)
+                continue
+            kept = run_program(H, W, b, stage, bank, n)
+            if kept < 0:
+                refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
+                return
         if kept < n:
             keep_chosen(H, b, ranks, rstep, diffs, dstep, kept)
             ranks = b + BLOCK_RANKS
@@ -355,20 +373,6 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
         bank = b + BANKS + BANK if bank == b + BANKS else b + BANKS
     if n == 0:
         return
-    to = H[ed + TO]
-    sign = H[ed + SIGN]
-    if H[W + WORKERS] > 1 and H[ed + EXCHANGE]:
-        kept = post_others(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
-        if kept == 0:
-            return
-        if kept < n:
-            keep_columns(H, b, bank, H[ed + TO_LANES], kept)
-            keep_chosen(H, b, ranks, rstep, diffs, dstep, kept)
-            ranks = b + BLOCK_RANKS
-            rstep = 1
-            diffs = b + BLOCK_DIFFS
-            dstep = 1
-            n = kept
     if H[W + GENERAL] and not are_complete(H, W, ranks, rstep, n):
         deliver_singly(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
     elif H[to + KIND] == OUTPUT:
@@ -541,8 +545,7 @@ def receive_at(H, W, p, size):
     while x < p + size:
         n = H[x]
         nd = H[nodes + H[x + 1]]
-        kind = H[nd + KIND]
-        if (kind == ARRANGE or kind == REDUCE or kind == SETTLE) and H[nd + TALLY_AT] == 0:
+        if has_keys(H, nd) and H[nd + TALLY_AT] == 0:
             m = alike(H, x, p + size, 5 + n + c)
             if m >= worth:
                 receive_block(H, W, nd, x, 5 + n + c, n, m)

@@ -219,8 +219,8 @@ MUTANTS = [
     Mutant(
         "rows of a block that belong to another worker stay",
         "operators/edges.py",
-        "        if kept < n:\n            keep_columns(",
-        "        if kept < 0:\n            keep_columns(",
+        "    if kept < n:\n        keep_columns(H, b, bank, lanes, kept)\n    return kept\n",
+        "    return n\n",
         "local-2",
     ),
     Mutant(
