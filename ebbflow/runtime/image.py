@@ -164,7 +164,6 @@ class Pages:
     def delta(self, mid_walk: bool = False) -> Delta:
         """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
         self.worker.heap.trim()  # what nothing uses is zeros, and need not be written
-        self.worker.forget_block()
         self._put_back()
         with Written(self.worker):
             changed = self._note(*self._look())
@@ -181,7 +180,7 @@ class Pages:
             from_, many = runs_of(lines[~filled])
             cleared = np.stack([from_, from_ + many], axis=1).reshape(-1)
             words, beside = np.empty(int(lengths.sum()), np.int64), words_beside(self.worker, mid_walk)
-            take_runs(self.worker.H, self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words))
+            move_runs(self.worker.H, self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words), 1)
             return Delta(not kept, len(hashes) * LINE, starts, lengths, words, beside, cleared)
 
     def settle(self, name: str) -> None:
@@ -224,7 +223,7 @@ class Pages:
             worker.heap.wipe()
         worker.heap.all_open()
         first, words = worker.W - 8, np.ascontiguousarray(delta.words, np.int64)
-        put_runs(worker.H, first, np.stack([delta.starts, delta.lengths], axis=1), address_of(words))
+        move_runs(worker.H, first, np.stack([delta.starts, delta.lengths], axis=1), address_of(words), 0)
         for start, end in delta.cleared.reshape(-1, 2).tolist():
             a, b = -(-start // PAGE) * PAGE, end // PAGE * PAGE
             if a < b:
@@ -313,6 +312,7 @@ class Written:
         for at in self.worker.pool_words:
             H[at] = 0
         H[self.worker.W + h.LIMIT] = 0
+        self.worker.forget_block()
 
     def __exit__(self, *error: object) -> None:
         H = self.worker.H
@@ -391,16 +391,16 @@ def mixed(a, w, by):
 
 @kernel
 def changed_lines(H, first, known, ids, rows, out):
-    """needs: ids: lines of 32 words from `first` on; rows: the hashes of the first `known` ones; out: [ids, 3].
+    """needs: ids: lines from `first` on; rows: the hashes of the first `known` ones; out: [ids, 3].
 
     leaves: in out the number and the 128 bits of each that is new or other than known; how many these are.
     """
     n = 0
     for k in range(ids.shape[0]):
         i = ids[k]
-        p = first + i * 32
+        p = first + i * LINE
         a, b, c, d = 1, 2, 3, 4
-        for j in range(0, 32, 4):
+        for j in range(0, LINE, 4):
             a = mixed(a, h.peek(H, p + j), 32)
             b = mixed(b, h.peek(H, p + j + 1), 31)
             c = mixed(c, h.peek(H, p + j + 2), 30)
@@ -416,23 +416,16 @@ def changed_lines(H, first, known, ids, rows, out):
 
 
 @kernel
-def take_runs(H, first, rows, at):
-    """needs: rows: where each run begins behind `first`, and its length.  leaves: at `at` their words, in order."""
-    for k in range(rows.shape[0]):
-        p = first + rows[k, 0]
-        for j in range(rows[k, 1]):
-            H[at + j] = h.peek(H, p + j)
-        at += rows[k, 1]
-    return 0
+def move_runs(H, first, rows, at, out_of):
+    """Runs of words out of a heap, or into it.
 
-
-@kernel
-def put_runs(H, first, rows, at):
-    """needs: rows: where each run begins behind `first`, and its length; at: their words, one after the other."""
+    needs:  rows: where each run begins behind `first`, and its length; at: the words, one run after the other.
+    """
     for k in range(rows.shape[0]):
-        p = first + rows[k, 0]
+        from_ = first + rows[k, 0] if out_of else at
+        to = at if out_of else first + rows[k, 0]
         for j in range(rows[k, 1]):
-            H[p + j] = h.peek(H, at + j)
+            H[to + j] = h.peek(H, from_ + j)
         at += rows[k, 1]
     return 0
 
