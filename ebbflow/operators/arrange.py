@@ -11,7 +11,7 @@ from __future__ import annotations
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.bulk import drop_bulk, order_bulk, sum_equal
 from ebbflow.operators.join import anyone_to_show, show_readers
-from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits, is_far
+from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
 from ebbflow.operators.node import (
     B_ITEMS,
     B_SERIAL,
@@ -214,9 +214,8 @@ def visit_rows(H, W, nd, bucket, rounds):
     if count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[W + GENERAL] == 0:
         visit_bulk(H, W, nd, tb, rows, count, rounds)
     else:
-        far = is_far(H, W, tb)
         for x in range(0, n, step):
-            if far and x % (AHEAD * step) == 0:
+            if x % (AHEAD * step) == 0:
                 ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
             rc = record_of(H, W, tb, rows + x + WAITING, H[rows + x + 3])
             H[rows + x + 3] = rc
@@ -226,7 +225,7 @@ def visit_rows(H, W, nd, bucket, rounds):
                 H[rc + nk + DONE] = serial
             H[rc + nk + HEAD] = x
         for x in range(0, n, step):
-            if far and x % (AHEAD * step) == 0:
+            if x % (AHEAD * step) == 0:
                 ask_for_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
             rc = H[rows + x + 3]
             if H[rc + nk + DONE] == serial:

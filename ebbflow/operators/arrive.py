@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES, hash_block
-from ebbflow.operators.near import ask_for_keys, is_far
+from ebbflow.operators.near import ask_for_keys
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
@@ -78,8 +78,7 @@ def add_to_keys(H, W, nd, b, rounds, ranks, rstep, diffs, dstep, sign, n):
     lanes = nk + w - VALUE
     columns = b + COLUMNS_AT
     row = H[W + ROW + PTR]
-    if is_far(H, W, tb):
-        ask_for_keys(H, W, tb, 0, b + HASHES, 1, n)
+    ask_for_keys(H, W, tb, 0, b + HASHES, 1, n)
     for i in range(n):
         copy_row(H, columns, i, row, nk)
         H[b + PLACES + i] = record_of(H, W, tb, row, H[b + HASHES + i])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.bulk import drop_bulk, order_bulk
-from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read, is_far
+from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read
 from ebbflow.operators.node import B_CROWD, TB, WAITING, bucket_for, queue
 from ebbflow.operators.reduce import visit_reduce
 from ebbflow.operators.sums import touch_input
@@ -159,7 +159,7 @@ def admit_crowd(H, W, nd, rounds):
         x = p
         asked = p
         while x < p + n:
-            if x >= asked and is_far(H, W, tb):
+            if x >= asked:
                 ask_for_keys(H, W, tb, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
                 asked = x + AHEAD * step
             m = 1  # rows of one key that stand together

@@ -87,6 +87,8 @@ def ask_for_sealed(H, W, tb, family, hashes, step, n):
 @kernel
 def ask_for_keys(H, W, tb, family, hashes, step, n):
     """Ask for what a table has of n keys in a family; their hashes are every `step` words from `hashes` on."""
+    if not is_far(H, W, tb):
+        return
     mask = H[tb + MASK]
     slots = H[tb + SLOTS_AT]
     for i in range(n):
@@ -113,8 +115,7 @@ def ask_for_read(H, W, nd, family, hashes, step, n):
         jn = H[p + 2 * i]
         on_left = H[p + 2 * i + 1]
         tb = H[H[jn + (RIGHT if on_left else LEFT)] + TB]
-        if is_far(H, W, tb):
-            ask_for_keys(H, W, tb, H[jn + (RIGHT_FAMILY if on_left else LEFT_FAMILY)], hashes, step, n)
+        ask_for_keys(H, W, tb, H[jn + (RIGHT_FAMILY if on_left else LEFT_FAMILY)], hashes, step, n)
 
 
 @kernel
@@ -124,6 +125,8 @@ def ask_for_visits(H, W, nd, tb, family, at, step, n):
 
     needs:  n <= AHEAD.
     """
+    if not is_far(H, W, tb):
+        return
     for i in range(n):
         ask_for_words(H, H[at + i * step], H[tb + RECORD])
     hashes = H[W + BLOCK] + HASHES

@@ -1,5 +1,6 @@
 import pytest
 
+from ebbflow.columns.kernel import twin
 from ebbflow.operators import near
 from ebbflow.operators import node as kinds
 from ebbflow.trace import batch as b
@@ -47,6 +48,48 @@ def test_asking_for_keys_that_are_there_sealed_or_nowhere_changes_nothing(bench)
     near.ask_for_keys(bench.H, bench.W, bench.tb, 0, hashes, 1, KEYS + 10)
     near.ask_for_read(bench.H, bench.W, bench.nd, 0, hashes, 5, (KEYS + 10) // 5)
     assert words_of(bench) == before
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Every word that is asked for: the kernels run as the Python functions that they were made of."""
+    for name, found in list(vars(near).items()):
+        if callable(found) and twin(found).__module__ == near.__name__:
+            monkeypatch.setattr(near, name, twin(found))
+    words = []
+    monkeypatch.setattr(near, "ask_for", words.append)
+    return words
+
+
+def test_slots_records_and_entries_are_asked_for_and_of_sealed_keys_where_they_lie(bench, asked):
+    H, tb = bench.H, bench.tb
+    hashes = [hash_of(bench.heap, (key,)) for key in range(KEYS)]
+    near.ask_for_keys(H, bench.W, tb, 0, bench.heap.keep(hashes), 1, KEYS)
+    lines = set(asked)
+    assert {int(H[tb + t.SLOTS_AT]) + (int(h_) & int(H[tb + t.MASK])) for h_ in hashes} <= lines
+    found = [int(near.likely_record(H, tb, h_)) for h_ in hashes]
+    for rc in filter(None, found):
+        assert {rc, int(H[int(t.segment_of(H, tb, rc, 0)) + h.PTR])} <= lines
+    batch = int(H[int(bench.vector(int(H[tb + t.SPINE]) + s.PLACES)[0]) + s.BATCH])
+    directory = batch + int(H[batch + b.DIRECTORY])
+    down = b.HASH_BITS - int(H[batch + b.RADIX])
+    assert {directory + (int(h_) >> (down + 1)) for h_, rc in zip(hashes, found) if not rc} <= lines
+
+
+def test_a_join_is_looked_ahead_for_where_keys_are_shown_to_it(bench, asked):
+    at = bench.heap.keep([t.find(bench.H, bench.tb, bench.heap.keep([4]), hash_of(bench.heap, (4,)))])
+    near.ask_for_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, 1)
+    own = len(asked)
+    bench.H[bench.nd + kinds.READERS + 1] = 0
+    near.ask_for_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, 1)
+    assert 0 < len(asked) - own < own
+
+
+def test_a_table_that_is_near_is_not_asked_for(bench, asked):
+    bench[h.NEAR] = 1 << 20
+    small = bench.table(bench.node(kinds.REDUCE, keys=1, widths=[3]))
+    near.ask_for_keys(bench.H, bench.W, small, 0, bench.heap.keep([hash_of(bench.heap, (4,))]), 1, 1)
+    assert asked == []
 
 
 def test_asking_for_what_visits_need_changes_nothing(bench):
