@@ -162,10 +162,12 @@ def regrow(H, W, v, n):
     new = cap * 2
     if new < n:
         new = n
-    new = class_size(size_class(new))
+    class_ = size_class(new)
+    new = class_size(class_)
     p = H[v + PTR]
     end = p + class_size(size_class(cap))
-    if cap and end == H[W + BUMP] and p + new <= H[W + LIMIT]:  # the last block: it grows where it is
+    # the last block grows where it is, unless that would leave a free one lying: blocks are never cut again
+    if cap and end == H[W + BUMP] and p + new <= H[W + LIMIT] and H[W + FREE + class_] == 0:
         H[W + BUMP] = p + new
         H[W + LIVE] += p + new - end
         H[v + CAP] = new

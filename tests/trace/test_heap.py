@@ -222,3 +222,15 @@ def test_a_vector_that_lies_last_grows_where_it_is():
     assert bench[h.LIVE] - held == bench[h.BUMP] - first - h.class_size(h.size_class(1000))
     behind = h.alloc(H, W, 1000)
     assert behind == first + int(H[v + h.CAP]) and h.reserve(H, W, v, 9000) > behind
+
+
+def test_a_vector_that_is_filled_and_dropped_again_and_again_takes_no_more_room_each_time():
+    """Where it lies last and grows where it is, it leaves large free blocks behind: the next one has to take them."""
+    bench = Bench()
+    H, W, v, ends = bench.H, bench.W, bench.heap.zeros(h.VECTOR), []
+    for _ in range(50):
+        for word in range(5000):
+            h.push_word(H, W, v, word)
+        h.drop_vector(H, W, v)
+        ends.append(int(H[W + h.BUMP]))
+    assert ends[-1] == ends[20]
