@@ -33,7 +33,6 @@ from ebbflow.trace.heap import (
 
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
-TIMED = INDEX  # of one without an index: how many of its words are rows that have times for ranks
 HUGE = 1 << 23  # words of rows that are not kept for the next ones
 
 
@@ -158,25 +157,8 @@ def forget_rows(H, W, nd):
                     i = (i + 1) & (size - 1)
                 H[slots + i] = 0
     H[v + LEN] = 0
-    if H[nd + RAW]:
-        H[nd + TIMED] = 0
-        if H[v + CAP] >= HUGE:
-            drop_vector(H, W, v)
-
-
-@kernel
-def set_times(H, nd, words):
-    """Swap the ranks of the slice's rows for their times, the first of which has the rank 1.
-
-    needs:  an output whose rows arrive consolidated.
-    leaves: rows that are settled: those of the next slice may follow.
-    """
-    w = H[nd + LANES] + 2
-    p = H[nd + ROWS + PTR]
-    n = H[nd + ROWS + LEN]
-    for at in range(H[nd + TIMED] + w - 2, n, w):
-        H[p + at] = words[H[p + at] - 1]
-    H[nd + TIMED] = n
+    if H[nd + RAW] and H[v + CAP] >= HUGE:
+        drop_vector(H, W, v)
 
 
 @kernel
@@ -192,14 +174,18 @@ def count_rows(H, nd):
 
 
 @kernel
-def take_rows(H, nd, out):
-    """Copy the rows with a diff other than zero, a lane an output row: out is [lanes + 2, rows]."""
+def take_rows(H, nd, out, first, words):
+    """Copy the rows with a diff other than zero to the columns of out from the first on.
+
+    needs:  out: [lanes + 2, rows]; words: the time of each rank from 1 on, or nothing where ranks are wanted.
+    """
     w = H[nd + LANES] + 2
     p = H[nd + ROWS + PTR]
-    j = 0
+    j = first
     for at in range(0, H[nd + ROWS + LEN], w):
         if H[p + at + w - 1]:
             for k in range(w):
                 out[k, j] = H[p + at + k]
+            if words.shape[0]:
+                out[w - 2, j] = words[H[p + at + w - 2] - 1]
             j += 1
-    return j

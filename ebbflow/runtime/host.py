@@ -10,7 +10,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from ebbflow.errors import PlanError
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
+from ebbflow.runtime.gathered import Gathered
 from ebbflow.runtime.refusals import refusal
 from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
@@ -40,6 +41,7 @@ SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's
 GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
 
 
+NOTHING_GATHERED: Mapping[str, Gathered] = {}
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
 
 
@@ -156,13 +158,13 @@ class Host:
         """One coordinate: the times in order, so many at once."""
         many = len(times) > self.slice_times
         ordered = {name: in_order(*part) for name, part in rows.items()} if many else rows
+        gathered = {name: Gathered(len(cell.schema)) for name, cell in self.plan.outputs.items()} if many else {}
         for worker in self.workers:
             worker.begin_advance(keeping=many)
         for start in range(0, len(times), self.slice_times):
             here = times[start : start + self.slice_times]
             for worker in self.workers:
                 worker.slice_times = np.ascontiguousarray(here)
-                worker.goes_on = start + self.slice_times < len(times)
                 worker.begin_slice()
             for name, (lanes, at, diffs) in ordered.items():
                 if many:
@@ -170,7 +172,11 @@ class Host:
                     lanes, at, diffs = lanes[:, a:b], at[a:b], diffs[a:b]
                 if len(diffs):
                     self.share_out(name, lanes, [ranks_of(at[:, 0], here)] * len(self.workers), diffs)
-            self.walk(results)
+            self.walk(results, gathered)
+        for name, whole in gathered.items():
+            rows = whole.rows()
+            if rows.shape[1]:
+                results[name] = [(rows[:-2], rows[-2][:, None], rows[-1])]
 
     def general_slices(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
         """Several coordinates, or delays: what is complete, cut along the coordinate that moves most."""
@@ -202,23 +208,28 @@ class Host:
             a, b = len(diffs) * i // count, len(diffs) * (i + 1) // count
             worker.feed(name, lanes[:, a:b], ranks[i][a:b], diffs[a:b])
 
-    def walk(self, results: dict[str, list[Rows]]) -> None:
-        """All workers walk to the end of the slice; what the outputs took in is added to the results."""
+    def walk(self, results: dict[str, list[Rows]], gathered: Mapping[str, Gathered] = NOTHING_GATHERED) -> None:
+        """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
         if self.threads is not None:
             reasons = self.walk_together()
         elif len(self.workers) == 1:
             reasons = [self.workers[0].run()]
         else:
             reasons = self.take_turns(alone=True)
-        self.collect(reasons, results)
+        self.collect(reasons, results, gathered)
 
-    def collect(self, reasons: list[int], results: dict[str, list[Rows]]) -> None:
+    def collect(
+        self,
+        reasons: list[int],
+        results: dict[str, list[Rows]],
+        gathered: Mapping[str, Gathered] = NOTHING_GATHERED,
+    ) -> None:
         """What the outputs took in, once the walk is finished; a refusal, if it failed."""
         if w.FAILED in reasons:
             raise refusal(self.workers[reasons.index(w.FAILED)])
         for name in self.plan.outputs:
             for worker in self.workers:
-                rows = worker.take(name)
+                rows = worker.take(name, gathered.get(name))
                 if rows is not None:
                     times = worker.time_of(rows[-2]) if self.plan.general else rows[-2][:, None]
                     results.setdefault(name, []).append((rows[:-2], times, rows[-1]))

@@ -323,7 +323,7 @@ class Written:
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:
     """What a worker knows beside its heap.  Between two advances nothing is left to undo."""
-    words = [worker.step, worker.forget_at, int(mid_walk) + 2 * int(mid_walk and worker.goes_on)]
+    words = [worker.step, worker.forget_at, int(mid_walk)]
     if not mid_walk:
         return np.array(words, np.int64)
     parts = [np.array([len(worker.slice_times)]), worker.slice_times]
@@ -334,7 +334,7 @@ def words_beside(worker: Worker, mid_walk: bool) -> Array:
 
 def take_beside(worker: Worker, words: Array) -> None:
     worker.step, worker.forget_at, how = words[:3].tolist()
-    worker.slice_times, worker.saved, worker.goes_on = np.empty(0, np.int64), None, how > 1
+    worker.slice_times, worker.saved = np.empty(0, np.int64), None
     if how:
         worker.saved = []
         at = 4 + int(words[3])

@@ -15,7 +15,7 @@ from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
-from ebbflow.operators.consolidate import count_rows, forget_rows, set_times, take_rows
+from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
@@ -39,7 +39,6 @@ from ebbflow.operators.node import (
     OUTSIDE,
     OWES,
     PASS,
-    RAW,
     READERS,
     REDUCE,
     SETTLE,
@@ -565,24 +564,11 @@ def waiting_rows(nd):
 
 
 @kernel
-def give_rows(W, nd, out, words):
-    """Copy an output's rows to [lanes + 2, rows], with the slice's times, if there are any, for ranks; forget them."""
+def give_rows(W, nd, out, first, words):
+    """Copy an output's rows to the columns of out from the first on, with the times of their ranks; forget them."""
     H = all_memory()
-    raw = H[nd + RAW] != 0
-    if raw and words.shape[0]:
-        set_times(H, nd, words)
-    take_rows(H, nd, out)
-    if not raw and words.shape[0]:  # not where they lie: by their ranks they are found, and forgotten
-        at = out.shape[0] - 2
-        for i in range(out.shape[1]):
-            out[at, i] = words[out[at, i] - 1]
+    take_rows(H, nd, out, first, words)
     forget_rows(H, W, nd)
-
-
-@kernel
-def settle_times(nd, words):
-    """The rows of an output get the times of the slice for their ranks."""
-    set_times(all_memory(), nd, words)
 
 
 @kernel

@@ -22,6 +22,7 @@ from ebbflow.operators import block, edges, meeting, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
+from ebbflow.runtime.gathered import Gathered
 from ebbflow.runtime.retime import retime
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
@@ -72,7 +73,6 @@ class Worker:
         self.trim_at = time.monotonic() + TRIM_SECONDS  # when memory is next returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
-        self.goes_on = False  # whether more slices of the advance follow
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
@@ -439,21 +439,18 @@ class Worker:
         cell = self.plan.inputs[name]
         return self.go_on(w.few_step(self.W, self.at[cell.number], self.program, self.step, words))
 
-    def take(self, output: str) -> np.ndarray | None:
+    def take(self, output: str, gathered: Gathered | None = None) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
-        there are none.  While more slices follow, rows that need not be consolidated are left to be taken at the end.
+        there are none, or they were gathered.
         """
         a, lanes = self.outputs[output]
-        if self.goes_on and self.H[a + kinds.RAW]:
-            w.settle_times(a, self.slice_times)
-            return None
         count = w.waiting_rows(a)
         if count == 0:
             w.forget(self.W, a)
             return None
-        out = np.empty((lanes + 2, count), np.int64)
-        w.give_rows(self.W, a, out, NO_TIMES if self.plan.general else self.slice_times)
-        return out
+        out, first = (np.empty((lanes + 2, count), np.int64), 0) if gathered is None else gathered.room(count)
+        w.give_rows(self.W, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
+        return out if gathered is None else None
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
         """The coordinates of ranks: among the slice's times, or in the general clock."""
@@ -464,7 +461,6 @@ class Worker:
 
     def undo(self) -> None:
         H, W = self.H, self.W
-        self.goes_on = False
         w.undo(H, W, self.nodes, len(self.at))
         if self.saved is not None:
             for a in self.at:

@@ -24,11 +24,11 @@ class Output:
         c.absorb(self.bench.H, self.bench.W, self.nd, p, rank, diff)
         h.release(self.bench.H, self.bench.W, p, max(1, len(values)))
 
-    def take(self):
-        count = c.count_rows(self.bench.H, self.nd)
-        out = np.full((self.lanes + 2, count), 99)
-        assert c.take_rows(self.bench.H, self.nd, out) == count
-        return [tuple(row) for row in out.T.tolist()]
+    def take(self, first=0, times=()):
+        out = np.full((self.lanes + 2, first + c.count_rows(self.bench.H, self.nd) + 1), 99)
+        c.take_rows(self.bench.H, self.nd, out, first, np.array(times, np.int64))
+        assert (out[:, :first] == 99).all() and (out[:, -1] == 99).all()
+        return [tuple(row) for row in out[:, first:-1].T.tolist()]
 
     def forget(self):
         c.forget_rows(self.bench.H, self.bench.W, self.nd)
@@ -59,6 +59,15 @@ def test_rows_add_up_as_in_a_counter(lanes, asked):
             output.forget()
             model.clear()
     assert sorted(output.take()) == rows_of(model)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_rows_are_taken_with_the_times_of_their_ranks_behind_those_that_were_taken(raw):
+    output = Output(1, raw)
+    for rank in (3, 1, 2):
+        output.absorb((rank,), rank, 5)
+    assert output.take(first=4, times=(70, 80, 90)) == [(3, 90, 5), (1, 70, 5), (2, 80, 5)]
+    assert output.take(times=()) == [(3, 3, 5), (1, 1, 5), (2, 2, 5)]  # as they lie, they have ranks
 
 
 @pytest.mark.parametrize("count", [30, 3000])

@@ -160,7 +160,7 @@ def test_an_output_takes_its_rows_in_added_up(rows):
     nd = plan.to(kinds.OUTPUT)
     plan.send(rows)
     out = np.empty((4, count_rows(plan.bench.H, nd)), np.int64)
-    take_rows(plan.bench.H, nd, out)
+    take_rows(plan.bench.H, nd, out, 0, np.empty(0, np.int64))
     wanted = Counter()
     for _, rank, diff, a, b in rows:
         wanted[a, b, rank] += diff
