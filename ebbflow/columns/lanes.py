@@ -64,7 +64,7 @@ def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
 
 def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
     """int64[lanes, rows] as an Arrow table; timestamps are in UTC and name no zone."""
-    return pa.Table.from_arrays(decode_columns(lanes, schema, pool), names=list(schema.names))
+    return pa.Table.from_arrays(decode_columns(np.array(lanes), schema, pool), names=list(schema.names))
 
 
 def decode_columns(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[pa.Array]:
@@ -680,7 +680,7 @@ def arrow_type(kind: Type) -> pa.DataType:
 
 
 def decode_column(lane: Lane, kind: Type, pool: Pool | None) -> pa.Array:
-    """A lane as an Arrow array of the type."""
+    """A lane, which is not written to any more, as an Arrow array of the type; the two may share their memory."""
     lane = np.ascontiguousarray(lane, np.int64)
     if kind.is_text:
         assert pool is not None
@@ -704,7 +704,7 @@ def _buffer(lane: Lane, kind: Type) -> np.ndarray:
     if kind.name == "decimal":
         return np.stack([lane, lane >> 63], axis=1)
     width = {"int": np.int32, "short": np.int16, "byte": np.int8, "date": np.int32}.get(kind.name, np.int64)
-    return lane.astype(width)  # a copy: what is given out is not shared
+    return lane.astype(width, copy=False)
 
 
 # ---- one value

@@ -117,22 +117,23 @@ def sum_rows(rows, words, ids):
 
 
 @kernel
-def are_sorted(rows, words):
-    """Whether rows stand in order already.
+def are_sorted(H, ids, n, words):
+    """Whether n rows stand in order already.
 
-    needs:  words: a first key, one of each row of int64[lanes, n], or nothing.
+    needs:  ids: where each lane begins; words: a first key, one of each row, or nothing.
     leaves: whether no row comes before the one in front of it.
     """
     timed = words.shape[0] > 0
-    for i in range(1, rows.shape[1]):
+    lanes = ids.shape[0]
+    for i in range(1, n):
         if timed and words[i] != words[i - 1]:
             if words[i] < words[i - 1]:
                 return False
             continue
         k = 0
-        while k < rows.shape[0] and rows[k, i] == rows[k, i - 1]:
+        while k < lanes and H[ids[k] + i] == H[ids[k] + i - 1]:
             k += 1
-        if k < rows.shape[0] and rows[k, i] < rows[k, i - 1]:
+        if k < lanes and H[ids[k] + i] < H[ids[k] + i - 1]:
             return False
     return True
 

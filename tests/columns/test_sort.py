@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbflow.columns import sort
+from ebbflow.columns.kernel import address_of, memory
 
 
 def order_of(keys):
@@ -61,7 +62,8 @@ def test_rows_that_stand_in_order_are_known_as_such(rows, timed):
     lanes = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2).T.copy()
     times = np.array([row[0] for row in rows], np.int64) if timed else np.empty(0, np.int64)
     keys = rows if timed else [row[1:] for row in rows]
-    assert sort.are_sorted(lanes, times) == (keys == sorted(keys))
+    starts = np.array([address_of(lane) for lane in lanes], np.int64)
+    assert sort.are_sorted(memory(), starts, lanes.shape[1], times) == (keys == sorted(keys))
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2)), max_size=30), st.integers(1, 16))
