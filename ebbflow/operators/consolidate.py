@@ -59,34 +59,41 @@ def index_rows(H, W, nd, size):
 
 
 @kernel
-def settle_row(H, W, nd, row):
-    """A row `lanes, rank, diff`, which lies at the end of the output's rows or behind it, becomes one of them: added to
-    the one that is the same, or the last.
+def settle_rows(H, W, nd, count):
+    """Rows `lanes, rank, diff`, which lie behind the output's rows, become some of them: each is added to the one that
+    is the same, or follows the last.
+
+    needs:  room for them was reserved.
     """
     n = H[nd + LANES]
     w = n + 2
     v = nd + ROWS
-    at = H[v + LEN]
+    end = H[v + LEN]
     p = H[v + PTR]
+    row = p + end
     size = H[nd + INDEX + LEN]
-    if (at // w) * 2 >= size:
-        size = max(64, size * 4)
+    while (end // w + count) * 2 > size:
+        size = max(64, size * 2)
+    if size > H[nd + INDEX + LEN]:
         index_rows(H, W, nd, size)
     slots = H[nd + INDEX + PTR]
-    i = hash_lanes(H, row, n + 1) & (size - 1)
-    while H[slots + i]:
-        q = p + H[slots + i] - 1
-        if same(H, q, row, n + 1):
-            if not sum_fits(H[q + n + 1], H[row + n + 1]):
+    for _ in range(count):
+        i = hash_lanes(H, row, n + 1) & (size - 1)
+        while H[slots + i] and not same(H, p + H[slots + i] - 1, row, n + 1):
+            i = (i + 1) & (size - 1)
+        if H[slots + i]:
+            q = p + H[slots + i] + n
+            if not sum_fits(H[q], H[row + n + 1]):
                 fail(H, W, OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1])
-                return
-            H[q + n + 1] += H[row + n + 1]
-            return
-        i = (i + 1) & (size - 1)
-    H[slots + i] = at + 1
-    if row != p + at:
-        copy_words(H, row, p + at, w)
-    H[v + LEN] = at + w
+                break
+            H[q] += H[row + n + 1]
+        else:
+            H[slots + i] = end + 1
+            if row != p + end:
+                copy_words(H, row, p + end, w)
+            end += w
+        row += w
+    H[v + LEN] = end
 
 
 @kernel
@@ -103,7 +110,7 @@ def absorb(H, W, nd, row, rank, diff):
     if H[nd + RAW]:
         H[v + LEN] = at + w
     else:
-        settle_row(H, W, nd, p)
+        settle_rows(H, W, nd, 1)
 
 
 @kernel
@@ -132,8 +139,7 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     if size >= H[W + NEAR]:
         for i in range(n):
             ask_for(H[nd + INDEX + PTR] + (hash_lanes(H, p + i * w, lanes + 1) & (size - 1)))
-    for i in range(n):
-        settle_row(H, W, nd, p + i * w)
+    settle_rows(H, W, nd, n)
 
 
 @kernel

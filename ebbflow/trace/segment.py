@@ -25,6 +25,7 @@ from ebbflow.trace.heap import (
     UNDO,
     alloc,
     class_size,
+    copy_words,
     fail,
     hash_lanes,
     release,
@@ -158,6 +159,28 @@ def fold_counts(H, p, m, n):
 
 
 @kernel
+def fold_neighbours(H, p, m, n, w):
+    """Fold entries m..n, each into one of the two before it: what comes and goes again leaves without being looked for.
+    Returns how many there are.
+    """
+    o = m
+    for i in range(m, n):
+        e = p + i * w
+        g = p + (o - 1) * w
+        if o > m + 1 and not is_joined_by(H, g, e, w) and is_joined_by(H, g - w, e, w):
+            g -= w
+        if o > m and is_joined_by(H, g, e, w):
+            H[g + 1] += diff_of(H[e + 1])
+            if diff_of(H[g + 1]) == 0:
+                o -= 1
+                copy_words(H, p + o * w, g, w)
+        else:
+            copy_words(H, e, p + o * w, w)
+            o += 1
+    return o
+
+
+@kernel
 def fold_searching(H, W, p, m, n, w):
     """Fold entries m..n into the m before them, by looking for each.  Returns how many there are."""
     for i in range(m, n):
@@ -253,6 +276,8 @@ def compact(H, W, sg, w):
             H[p + i * w + 1] &= DIFF_MASK
     if w == VALUE:
         n = fold_counts(H, p, m, n)
+    elif n - m > FEW_NEW:
+        n = fold_neighbours(H, p, m, n, w)
     if (n - m) * n <= 128 or (n - m <= FEW_NEW and n > LONG):
         m = fold_searching(H, W, p, m, n, w)
     else:

@@ -101,6 +101,28 @@ def test_the_two_ways_to_fold_agree(updates):
     assert len({(r, t, v) for r, t, _, v in entries}) == len(entries)
 
 
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), DIFFS, st.integers(0, 2)), max_size=60), st.data())
+def test_neighbours_fold_and_what_was_there_before_stays(updates, data):
+    bench, m = Bench(), data.draw(st.integers(0, len(updates)))
+    p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
+    n = int(s.fold_neighbours(bench.H, p, m, len(updates), 3))
+    left = [bench.words(p + 3 * i, 3) for i in range(n)]
+    entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in left]
+    assert entries[:m] == updates[:m]
+    assert summed(entries) == summed(updates)
+
+
+@pytest.mark.parametrize("comes_first", [True, False])
+def test_a_value_that_goes_when_the_next_one_comes_is_not_looked_for(comes_first):
+    bench = Bench()
+    steps = [[(t, 1), (t - 1, -1)] for t in range(1, 100)]
+    updates = [(0, 1), *(change for step in steps for change in (step if comes_first else step[::-1]))]
+    p = bench.heap.keep([x for v, d in updates for x in (0, int(s.stamped(0, d)), v)])
+    assert s.fold_neighbours(bench.H, p, 0, len(updates), 3) == 1
+    assert bench.words(p, 3) == [0, int(s.stamped(0, 1)), 99]
+
+
 @pytest.mark.interpreted
 def test_a_segment_that_empties_gives_its_memory_back():
     bench = Bench()
