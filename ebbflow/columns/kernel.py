@@ -47,6 +47,12 @@ def address_of(array: np.ndarray) -> int:
     return array.ctypes.data // 8 - 1
 
 
+def lanes_of(rows: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Lanes that are each in one piece, and where each begins; who reads there holds them."""
+    lanes = [np.require(lane, np.int64, "CA") for lane in rows]
+    return lanes, np.array([address_of(lane) for lane in lanes], np.int64)
+
+
 def kernel(f: F) -> F:
     """Compile `f` for its one signature, or link it as compiled before."""
     return _ready(f, inlined=False)

@@ -117,42 +117,42 @@ def sum_rows(rows, words, ids):
 
 
 @kernel
-def are_sorted(H, ids, n, words):
+def are_sorted(H, offsets, n, words):
     """Whether n rows stand in order already.
 
-    needs:  ids: where each lane begins; words: a first key, one of each row, or nothing.
+    needs:  offsets: where each lane begins; words: a first key, one of each row, or nothing.
     leaves: whether no row comes before the one in front of it.
     """
     timed = words.shape[0] > 0
-    lanes = ids.shape[0]
+    lanes = offsets.shape[0]
     for i in range(1, n):
         if timed and words[i] != words[i - 1]:
             if words[i] < words[i - 1]:
                 return False
             continue
         k = 0
-        while k < lanes and H[ids[k] + i] == H[ids[k] + i - 1]:
+        while k < lanes and H[offsets[k] + i] == H[offsets[k] + i - 1]:
             k += 1
-        if k < lanes and H[ids[k] + i] < H[ids[k] + i - 1]:
+        if k < lanes and H[offsets[k] + i] < H[offsets[k] + i - 1]:
             return False
     return True
 
 
 @kernel
-def add_up(rows, words, out, ids, start):
+def add_up(H, offsets, words, out, ids, start):
     """Add the rows from `start` on to those that are in a table.
 
-    needs:  rows: int64[lanes, n]; words: their diffs; out: int64[lanes + 1, room], the rows of the table and their
-            diffs; ids: how many those are, then slots, zeros at first, a power of two and more than the room.
+    needs:  offsets: where each lane begins; words: the rows' diffs; out: int64[lanes + 1, room], the rows of the table
+            and their diffs; ids: how many those are, then slots, zeros at first, a power of two and more than the room.
     leaves: each row once in out; the row for which there was no room, or n.
     """
-    lanes = rows.shape[0]
+    lanes = offsets.shape[0]
     mask = ids.shape[0] - 2
     count = ids[0]
-    for i in range(start, rows.shape[1]):
+    for i in range(start, words.shape[0]):
         h = 0
         for k in range(lanes):
-            h = (h ^ rows[k, i]) * SPREAD
+            h = (h ^ H[offsets[k] + i]) * SPREAD
             h ^= h >> 29
         slot = h & mask
         while True:
@@ -162,17 +162,17 @@ def add_up(rows, words, out, ids, start):
                     ids[0] = count
                     return i
                 for k in range(lanes):
-                    out[k, count] = rows[k, i]
+                    out[k, count] = H[offsets[k] + i]
                 out[lanes, count] = words[i]
                 count += 1
                 ids[1 + slot] = count
                 break
             k = 0
-            while k < lanes and rows[k, i] == out[k, j]:
+            while k < lanes and H[offsets[k] + i] == out[k, j]:
                 k += 1
             if k == lanes:
                 out[lanes, j] += words[i]
                 break
             slot = (slot + 1) & mask
     ids[0] = count
-    return rows.shape[1]
+    return words.shape[0]

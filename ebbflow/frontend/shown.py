@@ -122,17 +122,18 @@ def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
     """Each row of these changes once, whatever its time, with the sum of its diffs; most of them are few rows again
     and again.
     """
+    from ebbflow.columns.kernel import lanes_of, memory
     from ebbflow.columns.sort import add_up  # loads the kernels: only when there is something to sum
 
     lanes = len(parts[0].lanes)
     found, slots = np.empty((lanes + 1, FEW_ROWS), np.int64), np.zeros(1 + 2 * FEW_ROWS, np.int64)
     for part in parts:
-        rows, diffs = np.ascontiguousarray(part.lanes), np.ascontiguousarray(part.diffs)
+        (_held, starts), diffs = lanes_of(part.lanes), np.ascontiguousarray(part.diffs)
         at = 0
-        while (at := add_up(rows, diffs, found, slots, at)) < len(diffs):
+        while (at := add_up(memory(), starts, diffs, found, slots, at)) < len(diffs):
             full, room = found, 4 * found.shape[1]
             found, slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
-            add_up(np.ascontiguousarray(full[:-1]), full[-1], found, slots, 0)
+            add_up(memory(), lanes_of(full[:-1])[1], full[-1], found, slots, 0)
     kept = np.flatnonzero(found[-1, : slots[0]])
     return in_order(found[:-1], kept), found[-1, kept]
 

@@ -250,12 +250,11 @@ class Table:
         """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
         if len(self) <= FEW or any(type_.is_text for type_ in self.record.types) or len(self.coordinates) > 1:
             return False
-        from ebbflow.columns.kernel import address_of, memory
+        from ebbflow.columns.kernel import lanes_of, memory
         from ebbflow.columns.sort import are_sorted  # loads the kernels: only for many rows
 
         times = np.empty(0, np.int64) if self._times is None else np.ascontiguousarray(self._times[:, 0])
-        lanes = [np.ascontiguousarray(lane) for lane in self._lanes]
-        starts = np.array([address_of(lane) for lane in lanes], np.int64)
+        _held, starts = lanes_of(self._lanes)
         self._sorted = bool(are_sorted(memory(), starts, len(self), times))
         return self._sorted
 

@@ -1,7 +1,8 @@
 """Gathered rows: what an output gives in many small parts, in one place.
 
 An advance of very many times is done slice by slice, and each slice has rows to give.  They are written where they
-stay: address space is reserved for each lane, and only what is written becomes memory.
+stay: address space is reserved for each lane, and only what is written becomes memory.  Fresh memory costs as much as
+the rows themselves, so what nobody reads any more is kept for the next advance.
 
 Rule: no row is copied again unless there are several times as many as there was room for.
 """
@@ -9,26 +10,30 @@ Rule: no row is copied again unless there are several times as many as there was
 from __future__ import annotations
 
 import mmap
+from typing import Any
 
 import numpy as np
 
 from ebbflow.columns.memory import RESERVED
 
-ROOM = 1 << 20  # rows at first
+ROOM = 1 << 23  # words at first
 GROWTH = 8
+KEPT = 2  # places, of ROOM words each, that wait to be used again
+
+_waiting: list[mmap.mmap] = []
 
 
 class Gathered:
     """The rows of one output: lanes, then time and diff."""
 
     def __init__(self, lanes: int):
-        self._rows, self._count = reserved(lanes + 2, ROOM), 0
+        self._rows, self._count = place_for(lanes + 2, ROOM // (lanes + 2)), 0
 
     def room(self, n: int) -> tuple[np.ndarray, int]:
         """Where n more rows go, [lanes + 2, all that there is room for], and the column of the first."""
         first, end = self._count, self._count + n
         if end > self._rows.shape[1]:
-            full, self._rows = self._rows, reserved(len(self._rows), GROWTH * end)
+            full, self._rows = self._rows, place_for(len(self._rows), GROWTH * end)
             self._rows[:, :first] = full[:, :first]
         self._count = end
         return self._rows, first
@@ -37,8 +42,30 @@ class Gathered:
         return self._rows[:, : self._count]
 
 
-def reserved(lanes: int, room: int) -> np.ndarray:
+class Place:
+    """Reserved address space, which waits to be used again when the last array in it is gone."""
+
+    def __init__(self, words: int):
+        is_usual = words <= ROOM
+        self._map = _waiting.pop() if is_usual and _waiting else reserved(ROOM if is_usual else words)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        words = np.frombuffer(self._map, np.int64)
+        return {**words.__array_interface__, "data": (words.ctypes.data, False)}
+
+    def __del__(self) -> None:
+        if len(self._map) == 8 * ROOM and len(_waiting) < KEPT:
+            _waiting.append(self._map)
+
+
+def place_for(lanes: int, room: int) -> np.ndarray:
+    """int64[lanes, room], with whatever it holds."""
+    return np.asarray(Place(lanes * room))[: lanes * room].reshape(lanes, room)
+
+
+def reserved(words: int) -> mmap.mmap:
     """Zeros that are not memory before they are written."""
-    space = mmap.mmap(-1, 8 * lanes * room, flags=RESERVED)
+    space = mmap.mmap(-1, 8 * words, flags=RESERVED)
     space.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(space, np.int64).reshape(lanes, room)
+    return space

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ebbflow.columns.kept import directory
-from ebbflow.columns.kernel import INTERPRETED, address_of, inline, kernel, memory, twin
+from ebbflow.columns.kernel import INTERPRETED, address_of, inline, kernel, lanes_of, memory, twin
 
 PROGRAM = """
 import sys
@@ -306,3 +306,19 @@ assert k.kernels() > 20
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.arange(6).reshape(2, 3),
+        np.arange(20).reshape(2, 10)[:, 3:6],
+        np.arange(6).reshape(3, 2).T,
+        np.frombuffer(b"x" + np.arange(6).tobytes(), np.int64, offset=1).reshape(2, 3),
+        np.empty((0, 3), np.int64),
+    ],
+)
+def test_lanes_are_read_where_they_begin_however_they_lie(rows):
+    lanes, starts = lanes_of(rows)
+    assert [[memory()[int(start) + i] for i in range(rows.shape[1])] for start in starts] == rows.tolist()
+    assert len(lanes) == len(starts) == len(rows)

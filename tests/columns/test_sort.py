@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbflow.columns import sort
-from ebbflow.columns.kernel import address_of, memory
+from ebbflow.columns.kernel import lanes_of, memory
 
 
 def order_of(keys):
@@ -62,7 +62,7 @@ def test_rows_that_stand_in_order_are_known_as_such(rows, timed):
     lanes = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2).T.copy()
     times = np.array([row[0] for row in rows], np.int64) if timed else np.empty(0, np.int64)
     keys = rows if timed else [row[1:] for row in rows]
-    starts = np.array([address_of(lane) for lane in lanes], np.int64)
+    _held, starts = lanes_of(lanes)
     assert sort.are_sorted(memory(), starts, lanes.shape[1], times) == (keys == sorted(keys))
 
 
@@ -70,7 +70,7 @@ def test_rows_that_stand_in_order_are_known_as_such(rows, timed):
 def test_rows_are_added_up_until_the_room_is_full(rows, room):
     lanes = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T.copy()
     out, ids = np.empty((3, room), np.int64), np.zeros(1 + 32, np.int64)
-    reached = sort.add_up(lanes, np.array([row[2] for row in rows], np.int64), out, ids, 0)
+    reached = sort.add_up(memory(), lanes_of(lanes)[1], np.array([row[2] for row in rows], np.int64), out, ids, 0)
     wanted = {}
     for row in rows[:reached]:
         wanted[row[:2]] = wanted.get(row[:2], 0) + row[2]
