@@ -41,6 +41,7 @@ from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
 from ebbflow.frontend.table import Table, plain
+from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, Time, antichain, before
 
 if TYPE_CHECKING:
@@ -775,9 +776,7 @@ class Session:
 
 def _from(changes: Changes, cursor: Antichain) -> Changes:
     """The changes that are not before the cursor."""
-    kept = np.zeros(len(changes.diffs), bool)
-    for time in cursor:
-        kept |= (changes.times >= np.array(time)).all(axis=1)
+    kept = lattice.reached(changes.times, np.array(cursor, np.int64))
     return Changes(np.ascontiguousarray(changes.lanes[:, kept]), changes.times[kept], changes.diffs[kept])
 
 

@@ -65,6 +65,9 @@ def due_now(block: Changes, frontier: Antichain) -> tuple[Changes | None, Change
 
 
 def _parted(block: Changes, waits: np.ndarray) -> tuple[Changes, Changes]:
+    first = int(waits.argmax())
+    if waits[first:].all():
+        return _cut(block, 0, first), _cut(block, first, len(waits))
     now, later = np.flatnonzero(~waits), np.flatnonzero(waits)
     return (
         Changes(in_order(block.lanes, now), block.times[now], block.diffs[now]),

@@ -283,9 +283,7 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
                 continue
             complete = times[:, 0] < upper[0][0]
         else:
-            complete = np.ones(len(diffs), bool)
-            for time in upper:
-                complete &= ~(times >= np.array(time, np.int64)).all(axis=1)
+            complete = ~lattice.reached(times, np.array(upper, np.int64))
         if complete.all():
             taken[name] = (lanes, times, diffs)
             continue

@@ -17,8 +17,11 @@ Times = NDArray[np.int64]
 
 
 def precedes(s: ArrayLike, t: ArrayLike) -> NDArray[np.bool_]:
-    found = np.less_equal(s, t)
-    return np.asarray(found[..., 0] if found.shape[-1] == 1 else found.all(axis=-1))  # the first costs a tenth
+    s, t = np.asarray(s), np.asarray(t)
+    found = np.asarray(s[..., 0] <= t[..., 0])
+    for k in range(1, s.shape[-1]):  # coordinate by coordinate, which costs a tenth of numpy's way along rows
+        found = found & (s[..., k] <= t[..., k])
+    return np.asarray(found)
 
 
 def join(s: ArrayLike, t: ArrayLike) -> Times:

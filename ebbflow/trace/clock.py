@@ -57,6 +57,14 @@ def is_complete_row(H, W, p):
     return 1
 
 
+@inline
+def time_slot(H, p, c, mask):
+    """The slot to look first for the time at p: eight that follow each other share a line of memory."""
+    h = hash_lanes(H, p + 1, c - 1) + (H[p] >> 3) * -7046029254386353131
+    h ^= (h >> 32) & 0x7FFFFFFF
+    return ((h << 3) ^ (h >> 20) ^ H[p]) & mask
+
+
 @kernel
 def respread(H, W, size):
     """Index all interned times anew with `size` slots."""
@@ -71,7 +79,7 @@ def respread(H, W, size):
     H[v + LEN] = size
     c = H[W + COORDS]
     for rank in range(H[W + TIMES + LEN] // c):
-        i = hash_lanes(H, row_of(H, W, rank), c) & (size - 1)
+        i = time_slot(H, row_of(H, W, rank), c, size - 1)
         while H[slots + i]:
             i = (i + 1) & (size - 1)
         H[slots + i] = rank + 1
@@ -83,7 +91,7 @@ def intern_time(H, W, p):
     c = H[W + COORDS]
     slots = H[W + TIMESLOTS + PTR]
     mask = H[W + TIMESLOTS + LEN] - 1
-    i = hash_lanes(H, p, c) & mask
+    i = time_slot(H, p, c, mask)
     while H[slots + i]:
         rank = H[slots + i] - 1
         if same(H, row_of(H, W, rank), p, c):

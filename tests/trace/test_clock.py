@@ -105,3 +105,30 @@ def test_more_times_than_ranks_are_refused():
     bench.rank((8,))
     assert bench[h.ERROR] == h.TOO_MANY_TIMES
     assert bench.rank((7,)) == last
+
+
+LINE, GRID = range(4096), [(a, b) for a in range(64) for b in range(64)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(t, 0) for t in LINE],
+        [(0, t) for t in LINE],
+        [(t, t) for t in LINE],
+        [(t << 20, 7) for t in LINE],
+        GRID,
+        [(a << 12, b << 30) for a, b in GRID],
+    ],
+    ids=["first", "second", "both", "far apart", "grid", "wide grid"],
+)
+def test_times_are_found_where_they_are_looked_for_first_or_near_it(rows):
+    bench, looks, taken = Bench(), 0, set()
+    p = bench.heap.zeros(2)
+    for time in rows:
+        bench.H[p], bench.H[p + 1] = time
+        i = int(clock.time_slot(bench.H, p, 2, 8191))
+        while i in taken:
+            i, looks = (i + 1) & 8191, looks + 1
+        taken.add(i)
+    assert looks < 5 * len(rows)  # half a look by chance at this load, and eight move together: in one line or two
