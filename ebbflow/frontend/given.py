@@ -353,6 +353,12 @@ class Given:
         if self._blocks:
             self._blocks = []
 
+    def drop_waiting(self, frontier: Antichain) -> None:
+        """Forget the rows that waited for a step to this frontier."""
+        due, waiting = self._waiting.split(frontier)
+        if due:
+            self._waiting = waiting
+
     def _flush(self) -> None:
         if self._words:
             width = len(self.schema)

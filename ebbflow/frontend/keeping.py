@@ -58,6 +58,7 @@ class Keeping:
             if words:
                 given.resume(_antichain(words["inputs"][name]), waiting, keyed)
         self._unread: dict[str, list[Changes]] = {}  # as it was at the last step
+        self._waiting: dict[str, Sequence[Changes]] = {}
         for name, shown in outputs.items():
             lanes = len(shown.schema)
             log = self._rows(f"shown/{name}", lanes, lambda shown=shown: _listed(shown.all()))
@@ -78,6 +79,8 @@ class Keeping:
         """Make a step count: what its inputs became, what its outputs showed, and how far they are."""
         journals = self.keeper.journals
         for name, one in due.items():
+            if self._has_dropped(name):
+                journals[f"given/{name}"].renew()
             journals[f"given/{name}"].add(_words(one.early))
             if one.outcome is not None:
                 journals[f"keyed/{name}"].add(one.outcome.last.T.reshape(-1))
@@ -92,11 +95,17 @@ class Keeping:
 
     @property
     def has_news(self) -> bool:
-        """Whether something was given or read since the last step."""
-        given = any(not one.is_empty for one in self.inputs.values())
+        """Whether something was given, dropped or read since the last step."""
+        given = any(not one.is_empty or self._has_dropped(name) for name, one in self.inputs.items())
         return given or any(shown.unread is not self._unread[name] for name, shown in self.outputs.items())
 
+    def _has_dropped(self, name: str) -> bool:
+        """Whether rows that waited were dropped since the last step."""
+        return self.inputs[name].waiting_rows() is not self._waiting[name]
+
     def settled(self) -> None:
+        for name, given in self.inputs.items():
+            self._waiting[name] = given.waiting_rows()
         for name, shown in self.outputs.items():
             self._unread[name] = shown.unread
 

@@ -169,7 +169,7 @@ def deliver(session: Session, frames: Mapping[str, Any], query_id: str, batch_id
         session._step(_targets(session, staged, frontiers))
     except BaseException:
         runtime.delivery = before
-        session.discard()
+        session._drop_given()  # rows of earlier deliveries, which count, go on waiting
         raise
     return Delivery(query_id, batch_id, count, hash_, runtime.step, False)
 

@@ -153,6 +153,7 @@ class Session:
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
         self._is_closed = False
+        self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         for node in flow.graph.nodes:
             if isinstance(node, n.Output):
@@ -440,7 +441,7 @@ class Session:
             self._step(dict.fromkeys(self._inputs, ()), release=True)
 
     def discard(self) -> None:
-        """Drop the rows given since the last step that succeeded.
+        """Drop the rows given since the last step that succeeded.  If one was refused, drop all that it was to take.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -451,6 +452,13 @@ class Session:
         >>> live.commit()["copy"].rows()
         []
         """
+        for name, frontier in self._refused.items():
+            self._inputs[name].drop_waiting(frontier)
+        self._refused = {}
+        self._drop_given()
+
+    def _drop_given(self) -> None:
+        """Drop the rows given since the last step that succeeded; those that already waited go on waiting."""
         for given in self._inputs.values():
             given.clear()
         if hasattr(self._runtime, "discard_staged"):
@@ -474,7 +482,9 @@ class Session:
                 new = self._commit(self._keeping, dues)
         except BaseException:
             self._runtime.discard()  # the session still has the rows
+            self._refused = frontiers
             raise
+        self._refused = {}
         for name, given in self._inputs.items():
             given.settle(dues[name])
         for shown in self._outputs.values():

@@ -3,7 +3,7 @@
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import ChangesNotKept, HistoryGone, WrongTime
+from ebbflow.errors import ChangesNotKept, HistoryGone, NumberOverflow, WrongTime
 
 
 def keyed():
@@ -125,3 +125,21 @@ def test_a_cursor_is_a_frontier_in_any_of_its_forms():
     assert live.changes("copy", since=[(3, 0), (0, 5)]).rows() == [(3, (0, 5), 1), (2, (3, 0), 1)]
     with pytest.raises(WrongTime, match="changes is given the time x"):
         live.changes("copy", since="x")
+
+
+def test_rows_that_waited_and_were_discarded_do_not_come_back(tmp_path):
+    def more():
+        flow = ebb.Dataflow()
+        xs = flow.input("xs", "x long")
+        flow.output("more", xs.select(y=xs.x + 1))
+        return flow.run(checkpoint=tmp_path / "state")
+
+    with more() as live:
+        live.apply("xs", {"x": [1, 2**63 - 1, 2], "t": [0, 5, 20]}, time="t")
+        live.advance_to(3)
+        with pytest.raises(NumberOverflow):
+            live.advance_to(10)
+        live.discard()
+    with more() as live:
+        live.advance_to(30)
+        assert live.changes("more").rows() == [(2, 0, 1), (3, 20, 1)]

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import ebbflow as ebb
 from ebbflow import errors as e
 from ebbflow.columns.schema import LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
@@ -471,6 +472,26 @@ def test_a_step_that_is_refused_keeps_its_input_until_it_is_discarded():
         live.insert("edges", [(8, 8)])
         live.advance_to(4)
         assert live.changes("all") == [(8, 8, 3, 1)]
+
+
+def test_rows_that_waited_for_a_step_that_is_refused_are_discarded_with_it():
+    """Else the session could never go on: the row is refused again with every step that takes it in."""
+    flow = ebb.Dataflow()
+    xs = flow.input("xs", "id long, x long", key="id")
+    flow.output("more", xs.select(y=xs.x + 1))
+    with flow.run() as live:
+        live.upsert("xs", [(1, 2**63 - 1)], time=5)
+        live.upsert("xs", [(2, 2)], time=20)
+        live.advance_to(3)
+        with pytest.raises(e.NumberOverflow):
+            live.advance_to(10)
+        live.advance_to(4)  # the row still waits
+        with pytest.raises(e.NumberOverflow):
+            live.advance_to(10)
+        live.discard()
+        live.advance_to(10)
+        live.upsert("xs", [(3, 3)])
+    assert live.changes("more") == [(4, 10, 1), (3, 20, 1)]
 
 
 def test_an_interrupted_step_leaves_the_session_usable():

@@ -51,7 +51,7 @@ class Story(RuleBasedStateMachine):
         self.read, self.heard, self.heard_silent = [], [], []
         self.live.subscribe("both", lambda changes, frontier: self.heard.extend(changes.rows()))
         self.live.subscribe("silent", lambda changes, frontier: self.heard_silent.extend(changes.rows()))
-        self.closed = False
+        self.closed = self.refused = False
 
     # ---- the model
 
@@ -84,6 +84,7 @@ class Story(RuleBasedStateMachine):
         for name in self.taken:
             self.taken[name] += self.open[name]
             self.open[name] = []
+        self.refused = False
 
     # ---- what may happen
 
@@ -160,6 +161,7 @@ class Story(RuleBasedStateMachine):
                     act()
         finally:
             Refusing.refuses = False
+        self.refused = True
         if discard:
             self.discard()
 
@@ -168,6 +170,10 @@ class Story(RuleBasedStateMachine):
     def discard(self):
         self.live.discard()
         self.open = {"plain": [], "keyed": []}
+        if self.refused:  # the last step was a close, which would have taken in all that waits
+            for name, edits in self.taken.items():
+                self.taken[name] = [edit for edit in edits if edit[1] < self.at[name]]
+        self.refused = False
 
     @rule()
     def read_changes(self):
