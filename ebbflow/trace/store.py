@@ -93,13 +93,20 @@ class Store:
         return os.path.join(self.root, *parts)
 
     def make(self, *parts: str) -> None:
-        """Have the directory, durably; it may be there already."""
-        path = self.path(*parts)
+        """Have the directory and those above it, durably; they may be there already."""
+        self._make(os.path.abspath(self.path(*parts)))
+
+    def _make(self, path: str) -> None:
+        above = os.path.dirname(path)
         try:
             self.files.make_directory(path)
         except FileExistsError:
             return
-        self.files.sync_directory(os.path.dirname(os.path.abspath(path)))
+        except FileNotFoundError:
+            self._make(above)
+            with contextlib.suppress(FileExistsError):  # somebody else was quicker
+                self.files.make_directory(path)
+        self.files.sync_directory(above)
 
     def names(self, *parts: str) -> list[str]:
         """The names in a directory, without private ones; none where there is no directory."""

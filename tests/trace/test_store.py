@@ -27,6 +27,13 @@ def test_a_file_is_named_by_its_content_and_comes_back(store):
     assert store.get_checked("segments", name, 7) == b"ebbflow" and store.names("segments") == [name]
 
 
+def test_directories_above_are_made_too(tmp_path):
+    store = Store(str(tmp_path / "lake" / "flows" / "state"))
+    store.make("segments")
+    name = store.put("segments", [b"x"])
+    assert (tmp_path / "lake" / "flows" / "state" / "segments" / name).read_bytes() == b"x"
+
+
 def test_a_given_name_is_taken_once(store):
     store.put("segments", [b"first"], "000")
     with pytest.raises(FileExistsError):
