@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from ebbflow.columns.pool import BITS, KEY0, KEY1, Pool
 from ebbflow.dataflow.fingerprint import fingerprints
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.words import detail, kind
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
 from ebbflow.runtime.host import Antichain, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
@@ -36,6 +38,7 @@ SEGMENTS = "segments"
 LOWEST, HIGHEST, ALIGNED = 0x1000_0000_0000, 0x5000_0000_0000, 1 << 30  # addresses that Linux leaves free
 
 LARGEST = 1 << 39  # bytes reserved for a worker
+MOST_DETAIL = 80  # letters that say what a node does
 
 
 class DurableRuntime:
@@ -326,11 +329,12 @@ def manifest_for(graph: Graph, workers: int, pool: Pool) -> dict[str, Any]:
 
 
 def told_node(graph: Graph, number: int) -> str:
-    """A node in a few words: its kind, its name, and where it was written."""
+    """A node in a few words: its kind, its name, where it was written, and what it does."""
     node, place = graph.nodes[number], graph.places[number]
     name = getattr(node, "name", None) or graph.names.get(number)
-    told = type(node).__name__.lower() + (f' "{name}"' if name else "")
-    return told if place is None else f"{told} ({Path(place.file).name}, line {place.line})"
+    told = kind(node) + (f' "{name}"' if name else "")
+    told += "" if place is None else f" ({Path(place.file).name}, line {place.line})"
+    return f"{told}: {shorten(detail(node), MOST_DETAIL, placeholder=' ...')}" if detail(node) else told
 
 
 def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
@@ -347,7 +351,8 @@ def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
         raise CheckpointDiffers(f"{root} was made by {was}; this is ebbflow {now['ebbflow']}, whose memory differs.")
     if made["workers"] != now["workers"]:
         raise CheckpointDiffers(
-            f"{root} was made with {made['workers']} workers, and this is {now['workers']}.",
+            f"{root} was made with {made['workers']} worker{'s' * (made['workers'] != 1)}, and this is "
+            f"{now['workers']}.",
             hint=f"Open it with run(workers={made['workers']}), or give another directory.",
         )
     if made["coordinates"] != now["coordinates"]:
@@ -362,7 +367,7 @@ def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
         new = next((told for letters, told in now["program"] if letters not in before), None)
         gone = next((told for letters, told in made["program"] if letters not in after), None)
         what = f"it has no {new}" if new else "its nodes stand in another order"
-        what += f", and it has {gone}, which this one lacks" if gone else ""
+        what += f"; and it has {gone}, which this one lacks" if gone else ""
         raise CheckpointDiffers(f"{root} was made by another program: {what}.")
 
 

@@ -262,9 +262,26 @@ def test_another_program_is_told_by_the_node_that_differs(tmp_path):
     refused(CheckpointDiffers, "which this one lacks", tmp_path / "other")
 
 
+def test_a_node_of_the_same_name_and_line_is_told_by_what_it_does(tmp_path):
+    def once(type_="long"):
+        flow = ebb.Dataflow()
+        flow.output("out", flow.input("xs", f"x {type_}").distinct())
+        return flow
+
+    begun(tmp_path / "state", once)
+    refused(
+        CheckpointDiffers,
+        r'it has no input "xs" \(.*\): xs \(x int\); and it has input "xs" \(.*\): xs \(x long\), which',
+        tmp_path / "state",
+        lambda: once("int"),
+    )
+
+
 def test_another_number_of_workers_is_refused(tmp_path):
     begun(tmp_path / "state", workers=2)
     refused(CheckpointDiffers, "made with 2 workers, and this is 1", tmp_path / "state")
+    begun(tmp_path / "one")
+    refused(CheckpointDiffers, "made with 1 worker, and this is 2", tmp_path / "one", workers=2)
 
 
 def test_another_version_is_refused(tmp_path, monkeypatch):
