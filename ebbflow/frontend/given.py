@@ -39,6 +39,7 @@ Array = NDArray[np.int64]
 FEW = 16  # rows that are taken one by one, without Arrow
 MANY_ROWS = 1 << 17  # above which nothing is kept for the next batch of as many
 MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
+WRITTEN = {"advance_to": "advance_to(8)", "snapshot": "at=8", "changes": "since=8"}  # a time; time=8 elsewhere
 RANGES = {"long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1, "byte": 2**7 - 1}
 
 
@@ -69,6 +70,12 @@ def whole(value: object) -> int | None:
     return number if -END <= number <= END else None
 
 
+def _beyond(value: object) -> str:
+    """What is wrong with a whole number, if it is that it does not fit a word."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return ", which does not fit 64 bits" if is_whole and whole(value) is None else ""
+
+
 def as_time(verb: str, value: object, coordinates: tuple[str, ...]) -> Time:
     """A time as a person writes it: a whole number, or a tuple with one for each coordinate."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
@@ -76,11 +83,12 @@ def as_time(verb: str, value: object, coordinates: tuple[str, ...]) -> Time:
     if len(numbers) == len(coordinates) and None not in numbers:
         return numbers  # type: ignore[return-value]
     if len(coordinates) == 1:
-        wanted, hint = "a whole number", "Write time=8."
+        wanted, hint = "a whole number", f"Write {WRITTEN.get(verb, 'time=8')}."
     else:
         wanted = f"{len(coordinates)} whole numbers ({listed(coordinates)})"
         hint = f"Write a tuple, such as {(3,) + (0,) * (len(coordinates) - 1)}."
-    raise WrongTime(f"{verb} is given the time {plain(value)}; a time of this flow is {wanted}.", hint=hint)
+    beyond = next(filter(None, map(_beyond, parts)), "")
+    raise WrongTime(f"{verb} is given the time {plain(value)}{beyond}; a time of this flow is {wanted}.", hint=hint)
 
 
 # ---- one input --------------------------------------------------------------------------------------
@@ -372,7 +380,9 @@ class Given:
         if len(self.frontier) > 1:
             raise WrongTime(
                 f'{verb} has no time, and the input "{plain(self.name)}" has several open ones: {told(self.frontier)}.',
-                hint=f"Say which: time={told(self.frontier[0])}.",
+                hint=f"Say how far: advance_to({told(self.frontier[0])})."
+                if verb == "commit"
+                else f"Say which: time={told(self.frontier[0])}.",
             )
         return self.frontier[0]
 
@@ -459,7 +469,7 @@ class Given:
             return self._by_position(verb, list(rows.T)), len(rows)
         if type(rows).__module__ == "pyarrow.lib" and type(rows).__name__ == "Table":
             return self._from_arrow(verb, rows)
-        if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "iloc"):
+        if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
             import pyarrow
 
             return self._from_arrow(verb, pyarrow.Table.from_pandas(rows, preserve_index=False))
@@ -683,8 +693,17 @@ def _kind(written: Any, found: list[Any]) -> str:
     """What was given where numbers were wanted."""
     if isinstance(written, str):
         type_ = getattr(found[0], "type", None)
-        return f'the column "{plain(written)}"' + (f" of {plain(type_)}" if type_ is not None else "")
+        return f'the column "{plain(written)}"' + (f" of {plain(type_)}" if type_ is not None else "") + _row(found[0])
     if hasattr(written, "__len__") and hasattr(written, "__iter__") and not isinstance(written, (bytes, Mapping)):
         some = f"{len(written)} value{'' if len(written) == 1 else 's'}"
-        return f"{some} such as {plain(next(iter(written)))}" if len(written) else "no values"
-    return plain(written)
+        return f"{some} such as {plain(next(iter(written)))}{_row(written)}" if len(written) else "no values"
+    return plain(written) + _beyond(written)
+
+
+def _row(values: Any) -> str:
+    """The first of several values that is no whole number, if there is one."""
+    for row, value in enumerate(values):
+        value = value.as_py() if hasattr(value, "as_py") else value
+        if whole(value) is None and not isinstance(value, (tuple, list, dict, np.ndarray)):
+            return f" (row {row} has {plain(value)}{_beyond(value)})"
+    return ""

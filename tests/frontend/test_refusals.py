@@ -140,7 +140,7 @@ REFUSALS = {
         lambda live: live.advance_to(edges="noon"),
         e.WrongTime,
         "advance_to is given the time noon; a time of this flow is a whole number.",
-        "Write time=8.",
+        "Write advance_to(8).",
     ),
     "a time with too many coordinates": (
         lambda live: live.insert("edges", [(1, 2)], time=(6, 0)),
@@ -163,13 +163,14 @@ REFUSALS = {
     "a time with no place in 64 bits": (
         lambda live: live.insert("edges", [(1, 2)], time=2**63),
         e.WrongTime,
-        "insert is given the time 9223372036854775808; a time of this flow is a whole number.",
+        "insert is given the time 9223372036854775808, which does not fit 64 bits; a time of this flow is a whole "
+        "number.",
         "Write time=8.",
     ),
     "times of text": (
         lambda live: live.apply("edges", TABLE.select(["src", "dst", "when"]), time="when"),
         e.WrongTime,
-        'apply takes as time one whole number for each of its 2 rows, not the column "when" of string.',
+        'apply takes as time one whole number for each of its 2 rows, not the column "when" of string (row 0 has a).',
         "Give one time, the name of a column of whole numbers, or an array of them.",
     ),
     "times of another length": (
@@ -181,7 +182,7 @@ REFUSALS = {
     "missing times": (
         lambda live: live.apply("edges", DATA, time=pa.array([6, None])),
         e.WrongTime,
-        "apply takes as time one whole number for each of its 2 rows, not 2 values such as 6.",
+        "apply takes as time one whole number for each of its 2 rows, not 2 values such as 6 (row 1 has null).",
         "Give one time, the name of a column of whole numbers, or an array of them.",
     ),
     "an unknown column of times": (
@@ -199,7 +200,7 @@ REFUSALS = {
     "a column of half diffs": (
         lambda live: live.apply("edges", TABLE.select(["src", "dst", "half"]), diff="half"),
         e.WrongDiff,
-        'apply takes as diff one whole number for each of its 2 rows, not the column "half" of double.',
+        'apply takes as diff one whole number for each of its 2 rows, not the column "half" of double (row 0 has 0.5).',
         "A diff counts copies of a row: 1 adds one, -1 takes one away.",
     ),
     "a diff that is true": (
@@ -211,7 +212,8 @@ REFUSALS = {
     "a diff with no place in 64 bits": (
         lambda live: live.apply("edges", DATA, diff=np.array([1, 2**63], np.uint64)),
         e.WrongDiff,
-        "apply takes as diff one whole number for each of its 2 rows, not 2 values such as 1.",
+        "apply takes as diff one whole number for each of its 2 rows, not 2 values such as 1 (row 1 has "
+        "9223372036854775808, which does not fit 64 bits).",
         "A diff counts copies of a row: 1 adds one, -1 takes one away.",
     ),
     "a missing column": (
@@ -296,7 +298,7 @@ REFUSALS = {
         lambda live: live.snapshot("all", at="noon"),
         e.WrongTime,
         "snapshot is given the time noon; a time of this flow is a whole number.",
-        "Write time=8.",
+        "Write at=8.",
     ),
     "changes that are not kept": (
         lambda live: live.changes("silent"),
@@ -390,7 +392,7 @@ def test_several_coordinates_ask_for_as_many_numbers():
                 lambda: live.commit(),
                 e.WrongTime,
                 'commit has no time, and the input "edges" has several open ones: (0, 5) and (3, 0).',
-                "Say which: time=(0, 5).",
+                "Say how far: advance_to((0, 5)).",
             ),
             (
                 lambda: live.insert("edges", [(1, 2)], time=(2, 4)),

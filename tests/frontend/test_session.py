@@ -9,7 +9,7 @@ import pytest
 
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import EbbflowError, FunctionFailed
+from ebbflow.errors import EbbflowError, FunctionFailed, TypeMismatch
 from ebbflow.frontend import shown as shown_module
 from ebbflow.frontend.session import Session, compute
 from ebbflow.runtime.local import LocalRuntime
@@ -65,6 +65,13 @@ def test_rows_may_come_in_any_form(rows):
         live.insert("edges", rows, time=3)
         live.advance_to(4)
         assert live.changes("copy") == [(s, d, 3, 1) for s, d in ROWS]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_column_alone_is_not_rows(package):
+    with run(echo()) as live, pytest.raises(TypeMismatch) as caught:
+        live.insert("edges", importlib.import_module(package).Series([1, 2]))
+    assert "(src, dst)" in caught.value.hint
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
