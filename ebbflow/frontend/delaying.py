@@ -44,14 +44,21 @@ def _columns(fn: Callable[..., object], clock: Schema) -> list[Column]:
     row = Times(clock, lambda name: f'delay looks for the coordinate "{name}" in a time')
     if len(names) == 1:
         return [traced(lambda row: fn(Time(row[names[0]].tree)), row, "delay")]
+    example = f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1))."
     separate = len(inspect.signature(fn).parameters) == len(names)
-    answer = fn(*row) if separate else fn(row)
+    try:
+        answer = fn(*row) if separate else fn(row)
+    except TypeError as problem:
+        raise NotAnExpression(
+            f"the function given to delay failed, and a time has the coordinates {', '.join(names)}: {problem}.",
+            hint=example,
+        ) from problem
     if isinstance(answer, dict) and set(answer) == set(names):
         answer = [answer[name] for name in names]
     if not isinstance(answer, list | tuple) or len(answer) != len(names):
         raise NotAnExpression(
             f"delay gives one time for each coordinate ({', '.join(names)}); got {answer!r}.",
-            hint=f"For example delay(lambda {', '.join(names)}: ({', '.join(names)} + 1)).",
+            hint=example,
         )
     return [lit(time) for time in answer]
 

@@ -65,8 +65,9 @@ def refusal(worker) -> EbbflowError:
                 hint=f'Give it more with max_rounds=, or take what it has with on_limit="return".  {STAYS}',
             )
         case h.BACKWARDS:
+            what = "a change" if len(graph.coordinates) == 1 else "a coordinate of a change"
             return WrongTime(
-                f"delay moves a change back{when}: to {word}.", at=place, hint="A delay may only add to a time."
+                f"delay moves {what} back{when}: to {word}.", at=place, hint="A delay may only add to a time."
             )
         case h.TOO_MANY_TIMES:
             return NumberOverflow(

@@ -246,6 +246,13 @@ def test_a_delay_that_goes_back_is_refused():
     flow.output("out", flow.input("xs", "x long").delay(lambda t: t - 1))
     with pytest.raises(ebb.EbbflowError, match="earlier"):
         flow.run()
+    flow = ebb.Dataflow(time=("valid", "system"))
+    flow.output("out", flow.input("xs", "x long").delay(lambda valid, system: (system, valid)))
+    with flow.run() as live:
+        live.insert("xs", [(1,)], time=(0, 3))
+        with pytest.raises(ebb.EbbflowError, match=r"a coordinate of a change back at time \(0, 3\): to 0"):
+            live.advance_to((1, 1))
+        live.discard()
 
 
 def test_resolution_is_never_traded_for_speed():

@@ -36,3 +36,6 @@ def test_what_is_no_time_is_refused():
         xs.delay(lambda t: (t[2], t[0]))
     with pytest.raises(NotAnExpression, match="one time for each coordinate"):
         xs.delay(lambda t: t[0])
+    with pytest.raises(NotAnExpression, match="has the coordinates valid, system") as caught:
+        xs.delay(lambda t: t + 1)
+    assert "lambda valid, system: (valid, system + 1)" in caught.value.hint
