@@ -78,7 +78,7 @@ class Collection:
         """
         return list(self.schema.names)
 
-    def select(self, *names: object, **exprs: object) -> Collection:
+    def select(self, /, *names: object, **exprs: object) -> Collection:
         """These columns: names keep theirs, keywords name or compute.
 
         >>> import ebbflow as ebb
@@ -97,7 +97,7 @@ class Collection:
             raise NotAnExpression("select keeps no column.", hint=f"Name some of: {', '.join(self.columns)}.")
         return self._at(projected(self._graph, self._node, columns))
 
-    def with_columns(self, *named: object, **exprs: object) -> Collection:
+    def with_columns(self, /, *named: object, **exprs: object) -> Collection:
         """The columns there are, and these: a known name is replaced where it stands, a new one put at the end.
 
         >>> import ebbflow as ebb
@@ -334,7 +334,7 @@ class Collection:
 
     # ---- groups and order -------------------------------------------------------------------
 
-    def group_by(self, *keys: object, **named: object) -> Grouped[Collection]:
+    def group_by(self, /, *keys: object, **named: object) -> Grouped[Collection]:
         """The rows by key, for `.agg(...)`, `.count()`, `.top(...)`, `.reduce(...)`; keys may be computed.
 
         >>> import ebbflow as ebb
@@ -348,7 +348,7 @@ class Collection:
         asked += [(name, self._expr(key, "group_by")) for name, key in named.items()]
         return Grouped(self._graph, self._node, [(name, with_type(expr, name)) for name, expr in asked], self._at)
 
-    def agg(self, *columns: Column, **named: object) -> Collection:
+    def agg(self, /, *columns: Column, **named: object) -> Collection:
         """Aggregates of all rows: `group_by().agg(...)`.
 
         >>> import ebbflow as ebb

@@ -112,7 +112,12 @@ class Dataflow:
         self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
 
     def iterate(
-        self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return", **starts: Collection
+        self,
+        /,
+        body: Callable[..., object],
+        max_rounds: int | None = None,
+        on_limit: str = "return",
+        **starts: Collection,
     ) -> Any:
         """Mutual recursion: the body gets one variable for each start, and returns their next rounds in the same order.
 
@@ -176,7 +181,7 @@ class Dataflow:
 
         return Session(self, workers=workers, checkpoint=checkpoint, history=history, **options)  # type: ignore[arg-type]
 
-    def compute(self, **inputs: Any) -> dict[str, Table]:
+    def compute(self, /, **inputs: Any) -> dict[str, Table]:
         """Run the program once on these rows: every output by name.
 
         >>> import ebbflow as ebb

@@ -38,7 +38,7 @@ class Grouped(Generic[Made]):
         self._graph, self._node, self._keys, self._made = graph, node, keys, made
         checked(Field(name, expr.type) for name, expr in keys)
 
-    def agg(self, *columns: Column | Callable[..., object], **named: object) -> Made:
+    def agg(self, /, *columns: Column | Callable[..., object], **named: object) -> Made:
         """One row for each group: the keys, then the aggregates.
 
         >>> import ebbflow as ebb

@@ -25,6 +25,18 @@ def test_select_keeps_names_and_computes_keywords():
     assert rows_of(lambda e: e.select(["dst"]), [(1, 2)]) == [(2, 1)]
 
 
+def test_any_word_names_a_column_or_an_input():
+    flow = ebb.Dataflow()
+    xs = flow.input("self", "self long, names long")
+    seen = xs.select(self="self", names="names").with_columns(self=col("self") + 1).group_by(self="self")
+    total = seen.agg(self_=ebb.count(), total=ebb.sum("names"))
+    flow.output("out", total.agg(self=ebb.sum("total")))
+    variable, _ = flow.iterate(lambda self, other: (self, other), self=xs, other=xs)
+    flow.output("same", variable)
+    found = flow.compute(self=[(1, 2), (1, 3)])
+    assert found["out"].rows() == [(5, 1)] and len(found["same"]) == 2
+
+
 def test_with_columns_adds_and_replaces():
     _flow, edges = program()
     made = edges.with_columns(dst=edges.dst * 10, far=edges.dst > 2)
