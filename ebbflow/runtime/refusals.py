@@ -46,9 +46,9 @@ def refusal(worker) -> EbbflowError:
                 at=graph.places[stage.node] if stage.node >= 0 else place,
                 hint=f"{told_row.hint} {STAYS}",
             )
-        case h.OVERFLOW if cell.kind == kinds.REDUCE and cell.key:
+        case h.OVERFLOW if cell.kind == kinds.REDUCE:
             group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
-            what = f"A sum in {name} leaves 64 bits, for the group {group}{when}."
+            what = f"A sum in {name} leaves 64 bits, for the group {group or 'of all rows'}{when}."
             return NumberOverflow(what, at=place, hint=STAYS)
         case h.OVERFLOW:
             return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)

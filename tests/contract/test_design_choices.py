@@ -95,6 +95,8 @@ def test_an_overflowing_sum_names_the_group():
         live.discard()
         text = str(raised.value)
         assert "name='much'" in text and "time 3" in text and 'agg(y=ebb.sum("x"))' in text, text
+    with pytest.raises(ebb.EbbflowError, match="A sum in out leaves 64 bits, for the group of all rows at time 0"):
+        program(lambda xs: xs.group_by().agg(y=ebb.sum("x"))).compute(xs=[(MOST,), (1,)])
 
 
 def test_a_user_function_that_raises_names_row_operator_and_time():
