@@ -6,6 +6,8 @@ however often it was given; undirected where networkx's function is.
 Rule: each is composed of what a Collection offers to everyone, and stays right while its edges come and go.
 """
 
+from typing import NoReturn
+
 from ebbflow.algorithms.components import (
     connected_components,
     strongly_connected_components,
@@ -20,6 +22,7 @@ from ebbflow.algorithms.paths import (
 )
 from ebbflow.algorithms.ranking import degree, pagerank
 from ebbflow.algorithms.structure import all_triangles, clustering, core_number, k_core, triangles
+from ebbflow.frontend.column import unknown_name
 
 __all__ = [
     "all_triangles",
@@ -38,3 +41,7 @@ __all__ = [
     "transitive_closure",
     "triangles",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise unknown_name("ebb.algorithms", name, __all__)

@@ -117,7 +117,7 @@ FOREIGN: dict[str, str] = {
     "to_arrow": _ROWS + "; a Table has to_arrow()",
     "write": "flow.output(name, collection) names a result; sinks belong to flow.stream",
     "writeStream": "flow.stream(spark, ...) runs a program on streams",
-    "createOrReplaceTempView": "flow.sql(...) knows the inputs by name",
+    "createOrReplaceTempView": "flow.output(name, collection) names a result; ebb.view(name) is a sink of flow.stream",
     "unique": "distinct()",
     "dropDuplicates": "distinct(); one row per key is group_by(key).top(1, order_by=...)",
     "drop_duplicates": "distinct(); one row per key is group_by(key).top(1, order_by=...)",

@@ -208,7 +208,7 @@ class Collection:
             if isinstance(given, str) and given not in self.schema and not given.isidentifier():
                 raise NotAnExpression(
                     f'filter does not read SQL: "{given}".',
-                    hint='Write it with columns: col("x") > 3; whole queries are flow.sql(...).',
+                    hint='Write it with columns: col("x") > 3.',
                 )
             holds = condition(self._expr(given, "filter"), "filter")
             node = self._graph.add(n.Linear(node, n.Filter(holds)), users_place())

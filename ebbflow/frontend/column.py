@@ -417,10 +417,10 @@ class Column:
 class Text:
     """`.str`: what can be done with text.  Plain strings given here are text, not columns."""
 
-    __slots__ = ("column",)
+    __slots__ = ("_column",)
 
     def __init__(self, column: Column):
-        self.column = column
+        self._column = column
 
     def lower(self) -> Column:
         """In small letters.
@@ -428,7 +428,7 @@ class Text:
         >>> col("name").str.lower()
         Column<lower(name)>
         """
-        return _apply("lower", self.column)
+        return _apply("lower", self._column)
 
     def upper(self) -> Column:
         """In capitals.
@@ -436,7 +436,7 @@ class Text:
         >>> col("name").str.upper()
         Column<upper(name)>
         """
-        return _apply("upper", self.column)
+        return _apply("upper", self._column)
 
     def length(self) -> Column:
         """The number of characters (of bytes, for binary).
@@ -444,7 +444,7 @@ class Text:
         >>> col("name").str.length()
         Column<length(name)>
         """
-        return _apply("length", self.column)
+        return _apply("length", self._column)
 
     def substr(self, start: object, length: object) -> Column:
         """From a position (the first is 1; negative ones count from the end), so many characters.
@@ -452,7 +452,7 @@ class Text:
         >>> col("name").str.substr(1, 3)
         Column<substr(name, 1, 3)>
         """
-        return _apply("substr", self.column, start, length)
+        return _apply("substr", self._column, start, length)
 
     def concat(self, *others: object) -> Column:
         """One after the other; null if any is.
@@ -460,7 +460,7 @@ class Text:
         >>> col("name").str.concat("!")
         Column<concat(name, '!')>
         """
-        return _apply("concat", self.column, *others)
+        return _apply("concat", self._column, *others)
 
     def contains(self, text: object) -> Column:
         """Whether the text occurs in it.
@@ -468,7 +468,7 @@ class Text:
         >>> col("name").str.contains("a")
         Column<contains(name, 'a')>
         """
-        return _apply("contains", self.column, text)
+        return _apply("contains", self._column, text)
 
     def starts_with(self, text: object) -> Column:
         """Whether it begins with the text.
@@ -476,7 +476,7 @@ class Text:
         >>> col("name").str.starts_with("a")
         Column<starts_with(name, 'a')>
         """
-        return _apply("starts_with", self.column, text)
+        return _apply("starts_with", self._column, text)
 
     def ends_with(self, text: object) -> Column:
         """Whether it ends with the text.
@@ -484,7 +484,7 @@ class Text:
         >>> col("name").str.ends_with("a")
         Column<ends_with(name, 'a')>
         """
-        return _apply("ends_with", self.column, text)
+        return _apply("ends_with", self._column, text)
 
     def like(self, pattern: object) -> Column:
         """Whether it is like a pattern: % is any text, _ any character; after a backslash they mean themselves.
@@ -492,7 +492,7 @@ class Text:
         >>> col("name").str.like("%b_")
         Column<like(name, '%b_')>
         """
-        return _apply("like", self.column, pattern)
+        return _apply("like", self._column, pattern)
 
     def trim(self) -> Column:
         """Without spaces at both ends.
@@ -500,7 +500,7 @@ class Text:
         >>> col("name").str.trim()
         Column<trim(name)>
         """
-        return _apply("trim", self.column)
+        return _apply("trim", self._column)
 
     def ltrim(self) -> Column:
         """Without spaces at the start.
@@ -508,7 +508,7 @@ class Text:
         >>> col("name").str.ltrim()
         Column<ltrim(name)>
         """
-        return _apply("ltrim", self.column)
+        return _apply("ltrim", self._column)
 
     def rtrim(self) -> Column:
         """Without spaces at the end.
@@ -516,7 +516,7 @@ class Text:
         >>> col("name").str.rtrim()
         Column<rtrim(name)>
         """
-        return _apply("rtrim", self.column)
+        return _apply("rtrim", self._column)
 
     def replace(self, search: object, by: object) -> Column:
         """Every occurrence of a text replaced by another.
@@ -524,7 +524,7 @@ class Text:
         >>> col("name").str.replace("a", "b")
         Column<replace(name, 'a', 'b')>
         """
-        return _apply("replace", self.column, search, by)
+        return _apply("replace", self._column, search, by)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise unknown_method(
@@ -538,10 +538,10 @@ class Text:
 class Moment:
     """`.dt`: what can be done with dates and timestamps."""
 
-    __slots__ = ("column",)
+    __slots__ = ("_column",)
 
     def __init__(self, column: Column):
-        self.column = column
+        self._column = column
 
     def year(self) -> Column:
         """The year.
@@ -549,7 +549,7 @@ class Moment:
         >>> col("at").dt.year()
         Column<year(at)>
         """
-        return _apply("year", self.column)
+        return _apply("year", self._column)
 
     def month(self) -> Column:
         """1 to 12.
@@ -557,7 +557,7 @@ class Moment:
         >>> col("at").dt.month()
         Column<month(at)>
         """
-        return _apply("month", self.column)
+        return _apply("month", self._column)
 
     def day(self) -> Column:
         """The day of the month.
@@ -565,7 +565,7 @@ class Moment:
         >>> col("at").dt.day()
         Column<day(at)>
         """
-        return _apply("day", self.column)
+        return _apply("day", self._column)
 
     def hour(self) -> Column:
         """0 to 23; 0 for a date.
@@ -573,7 +573,7 @@ class Moment:
         >>> col("at").dt.hour()
         Column<hour(at)>
         """
-        return _apply("hour", self.column)
+        return _apply("hour", self._column)
 
     def minute(self) -> Column:
         """0 to 59.
@@ -581,7 +581,7 @@ class Moment:
         >>> col("at").dt.minute()
         Column<minute(at)>
         """
-        return _apply("minute", self.column)
+        return _apply("minute", self._column)
 
     def second(self) -> Column:
         """0 to 59.
@@ -589,7 +589,7 @@ class Moment:
         >>> col("at").dt.second()
         Column<second(at)>
         """
-        return _apply("second", self.column)
+        return _apply("second", self._column)
 
     def weekday(self) -> Column:
         """0 is Monday.
@@ -597,7 +597,7 @@ class Moment:
         >>> col("at").dt.weekday()
         Column<weekday(at)>
         """
-        return _apply("weekday", self.column)
+        return _apply("weekday", self._column)
 
     def date(self) -> Column:
         """The day of a moment.
@@ -605,7 +605,7 @@ class Moment:
         >>> col("at").dt.date()
         Column<cast(at, date)> as at
         """
-        return self.column.cast("date")
+        return self._column.cast("date")
 
     def add_days(self, days: object) -> Column:
         """So many days later.
@@ -613,7 +613,7 @@ class Moment:
         >>> col("at").dt.add_days(7)
         Column<date_add(at, 7)>
         """
-        return _apply("date_add", self.column, days)
+        return _apply("date_add", self._column, days)
 
     def days_since(self, start: object) -> Column:
         """Days from a start to it.
@@ -621,7 +621,7 @@ class Moment:
         >>> col("at").dt.days_since(col("start"))
         Column<date_diff(at, start)>
         """
-        return _apply("date_diff", self.column, start)
+        return _apply("date_diff", self._column, start)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))

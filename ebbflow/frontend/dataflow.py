@@ -293,7 +293,8 @@ def _of_this(graph: Graph, given: object) -> int:
 def _check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not name:
         raise TypeMismatch(
-            f"the name of an {what} is text; got {type(name).__name__}.", hint=f'For example flow.{what}("edges", ...).'
+            f"the name of an {what} is text; got {'none' if name == '' else type(name).__name__}.",
+            hint=f'For example flow.{what}("edges", ...).',
         )
 
 

@@ -158,6 +158,8 @@ def test_a_misspelt_name_is_answered_with_near_ones():
         ebb.Dataflw
     with pytest.raises(AttributeError, match="count_distinct"):
         ebb.functions.cont_distinct
+    with pytest.raises(AttributeError, match="connected_components"):
+        ebb.algorithms.connectedComponents
     assert not hasattr(ebb, "__wrapped__")
 
 

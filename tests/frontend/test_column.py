@@ -219,6 +219,14 @@ def test_an_unknown_method_is_answered_with_ours(expression, says):
     assert not hasattr(col("x"), expression)
 
 
+def test_the_words_for_text_and_times_are_those_that_can_be_called():
+    for words in (col("x").str, col("x").dt):
+        with pytest.raises(UnknownMethod, match="There are: ") as refusal:
+            words.qqq
+        listed = refusal.value.hint.removeprefix("There are: ").rstrip(".").split(", ")
+        assert len(listed) > 5 and all(callable(getattr(words, word)) for word in listed)
+
+
 @pytest.mark.parametrize("word, says", [("strip", "trim()"), ("len", "length()"), ("lowr", '"lower"')])
 def test_an_unknown_method_of_text_is_answered(word, says):
     with pytest.raises(UnknownMethod, match=says.replace("(", r"\(").replace(")", r"\)")):
