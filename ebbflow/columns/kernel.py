@@ -63,8 +63,13 @@ def inline(f: F) -> F:
     return _ready(f, inlined=True)
 
 
-if INTERPRETED:
-    np.seterr(over="ignore")  # words wrap around in compiled code; so they do here
+def wrap_around() -> None:
+    """Let words wrap around, as they do in compiled code; numpy asks each thread for itself."""
+    if INTERPRETED:
+        np.seterr(over="ignore")
+
+
+wrap_around()
 
 
 def twin(compiled: Any) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ebbflow.columns.evaluate import program
-from ebbflow.columns.kernel import address_of, memory
+from ebbflow.columns.kernel import address_of, memory, wrap_around
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
@@ -75,7 +75,8 @@ class Host:
         self.plan = lower(graph, self.needs_outside)
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
-        self.threads = ThreadPoolExecutor(workers, "ebbflow") if threads and workers > 1 else None
+        several = threads and workers > 1
+        self.threads = ThreadPoolExecutor(workers, "ebbflow", initializer=wrap_around) if several else None
         self.fed = 0  # rows of the last advance
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from random import Random
 
 import numpy as np
@@ -128,3 +131,18 @@ def test_rows_are_brought_into_the_order_of_their_times_stably(times):
     lanes, at, diffs = hosts.in_order(np.arange(count)[None], np.array(times, np.int64)[:, None], np.arange(count))
     order = sorted(range(count), key=lambda i: times[i])
     assert lanes[0].tolist() == diffs.tolist() == order and at[:, 0].tolist() == sorted(times)
+
+
+def test_workers_in_threads_say_nothing_of_words_that_wrap_around():
+    """Without the compiler numpy would warn of each, in every thread that was not told."""
+    program = """
+import ebbflow as ebb
+flow = ebb.Dataflow()
+flow.output("out", flow.input("xs", "x long, y long").distinct())
+with flow.run(workers=2) as live:
+    live.insert("xs", [(2**40, 7), (3, 2**50)])
+    assert len(live.commit()["out"]) == 2
+"""
+    env = {**os.environ, "PYTHONPATH": os.getcwd(), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], env=env, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
