@@ -146,11 +146,14 @@ def _name(name: object) -> str:
     return name
 
 
-_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:,`()]+))\s*(?::|\s)\s*([^,(]*(?:\([^)]*\))?[^,]*)")
+_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:,`()]+))\s*(?::|\s)\s*((?:[^,(<]|\([^)]*\)?|<[^>]*>*)*)")
+_STRUCT = re.compile(r"\s*struct\s*<(.*)>\s*", re.IGNORECASE)  # as Spark writes a schema in one word
 
 
 def _of_text(text: str) -> list[Field]:
     found, at = [], 0
+    if struct := _STRUCT.fullmatch(text):
+        text = struct[1]
     if not text.strip():
         return []
     while True:

@@ -138,6 +138,11 @@ def test_what_is_no_schema_is_refused_in_a_sentence(given):
     assert "test_ddl.py" in refusal.value.at.file
 
 
+def test_a_type_is_named_whole_where_commas_are_part_of_it():
+    with pytest.raises(UnknownType, match='there is no type "map<string,int>"'):
+        schema_of("x map<string,int>, y long")
+
+
 def test_a_dataclass_is_read_with_future_annotations():
     assert str(type_of("decimal( 7 , 3 )")) == "decimal(7,3)"
 

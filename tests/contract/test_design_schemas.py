@@ -59,6 +59,7 @@ class StructType(DataType):
         "src bigint, dst bigint",
         "src LONG, dst BIGINT NOT NULL",
         "src: long, dst: long",
+        "struct<src:bigint,dst:bigint>",
         {"src": int, "dst": int},
         {"src": "long", "dst": "bigint"},
         Edge,
