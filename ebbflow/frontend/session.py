@@ -754,8 +754,13 @@ class Session:
         if node is None:
             self._shown("add_output", name)
         assert node is not None, "an unknown output is refused above"
+        if self._is_closed:
+            raise SessionClosed(
+                f'the output "{plain(name)}" was declared after the session was closed, which computes nothing more.',
+                hint="Declare it before, or start another session with flow.run().",
+            )
         add = getattr(self._runtime, "add_output", None)
-        if add is None or self._is_closed:
+        if add is None:
             raise NotBuiltYet(
                 f'the output "{plain(name)}" was declared after the session began, and this runtime shows only those '
                 "it was started with.",

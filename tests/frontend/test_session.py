@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import ebbflow as ebb
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import EbbflowError, FunctionFailed, TypeMismatch
+from ebbflow.errors import EbbflowError, FunctionFailed, SessionClosed, TypeMismatch
 from ebbflow.frontend import shown as shown_module
 from ebbflow.frontend.session import Session, compute
 from ebbflow.runtime.local import LocalRuntime
@@ -565,6 +566,17 @@ def test_an_output_added_later_reaches_the_session_if_the_runtime_can():
         live.add_output("again")
         assert live.changes("again") == [(1, 2, 2, 1)]
         assert live.snapshot("again", at=2) == [(1, 2, 1)]
+
+
+def test_an_output_added_after_the_end_is_refused_as_such():
+    flow = ebb.Dataflow()
+    xs = flow.input("xs", "x long")
+    flow.output("once", xs.distinct())
+    live = flow.run()
+    live.close()
+    flow.output("late", xs.distinct())
+    with pytest.raises(SessionClosed, match="after the session was closed"):
+        live.snapshot("late")
 
 
 def test_counters_are_those_of_the_runtime():
