@@ -366,7 +366,7 @@ def _float_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start:
 def _checked_floats(given: np.ndarray, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     """Integers as floats, if they are."""
     floats = given.astype(np.float64)
-    wrong = np.abs(floats) > 2.0**53
+    wrong = np.abs(floats) >= 2.0**53  # 2**53 + 1 becomes 2**53
     if wrong.any():
         exact = np.array([int(f) == int(i) for f, i in zip(floats[wrong], given[wrong], strict=True)])
         wrong[wrong] = ~exact

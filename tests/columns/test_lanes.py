@@ -256,6 +256,8 @@ REFUSED = [
     (DOUBLE, [True], "row 0 has True, a bool", ""),
     (DOUBLE, [2**53 + 1], "row 0 has 9007199254740993, which no double equals", ""),
     (DOUBLE, [10**400], "which no double equals", ""),
+    (DOUBLE, np.array([2**53, 2**53 + 1]), "row 1 has 9007199254740993, which no double equals", ""),
+    (DOUBLE, pa.array([None, -(2**53) - 1]), "row 1 has -9007199254740993, which no double equals", ""),
     (DOUBLE, np.array([0, 2**63 - 1]), "row 1 has 9223372036854775807, which no double equals", ""),
     (BOOLEAN, [1], "row 0 has 1, an int", "True or False"),
     (BOOLEAN, pa.array([1]), "row 0 has 1, in an Arrow column of int64", ""),
