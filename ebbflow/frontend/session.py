@@ -349,6 +349,8 @@ class Session:
         if time is not None:
             target = self._as_frontier(time)
             targets = {name: target for name, given in self._inputs.items() if given.frontier}
+            if not targets:
+                self._refuse_closed("advance_to", "every input")
         elif not inputs:
             raise WrongTime("advance_to is not told where to.", hint="Write advance_to(8), or advance_to(edges=8).")
         for name, value in inputs.items():

@@ -359,6 +359,14 @@ def test_after_close_nothing_goes_in():
     assert live.changes("all") == [(1, 2, 0, 1)]
 
 
+def test_where_every_input_has_ended_no_time_goes_on():
+    with run(program()) as live:
+        live.advance_to([])
+        for verb, call in [("advance_to", lambda: live.advance_to(9)), ("commit", live.commit)]:
+            with pytest.raises(e.SessionClosed, match=f"^{verb} comes after every input was closed"):
+                call()
+
+
 def test_several_coordinates_ask_for_as_many_numbers():
     with run(echo(coordinates=("valid", "system"))) as live:
         live.advance_to([(3, 0), (0, 5)])
