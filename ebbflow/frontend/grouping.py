@@ -362,9 +362,9 @@ def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Ex
 
 def first(graph: Graph, node: int, keys: list[Named], number: object, order: list[tuple[Expr, bool]], verb: str) -> int:
     """The first rows of each group, with the columns that the collection has."""
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 2**63:
         raise TypeMismatch(
-            f"{verb} gives the first n rows, n a whole number from 1; got {number!r}.",
+            f"{verb} gives the first n rows, n a whole number from 1, of 64 bits; got {number!r}.",
             hint='For example .top(10, order_by="-x").' if verb == "top" else f"For example .{verb}(10).",
         )
     columns = every_column(graph.schemas[node])

@@ -58,10 +58,11 @@ def _check(body: object, max_rounds: object, on_limit: object) -> None:
             f"iterate takes a function from the collection to its next round; got {body!r}.",
             hint="For example c.iterate(lambda c: c.union(start).distinct()).",
         )
-    if max_rounds is not None and (not isinstance(max_rounds, int) or isinstance(max_rounds, bool) or max_rounds < 1):
+    is_number = isinstance(max_rounds, int) and not isinstance(max_rounds, bool)
+    if max_rounds is not None and not (is_number and 1 <= max_rounds < 2**63):  # type: ignore[operator]
         raise PlanError(
             f"max_rounds={max_rounds!r} is not a number of rounds.",
-            hint="It is a whole number from 1: how often the body is applied at most.",
+            hint="It is a whole number from 1, of 64 bits: how often the body is applied at most.",
         )
     if not isinstance(on_limit, str) or on_limit not in ("return", "raise"):
         raise PlanError(

@@ -424,6 +424,11 @@ class Session:
             self._refuse_closed("commit", "every input")
         times = [given.open_time("commit") for given in open_]
         now = tuple(map(max, *times)) if len(times) > 1 else times[0]
+        if now[-1] == END:
+            raise WrongTime(
+                f"commit would open the time after {told(now)}, and there is none: a time fits 64 bits.",
+                hint="close() says that no more input comes, and does what is left to do.",
+            )
         self._step({given.name: ((*now[:-1], now[-1] + 1),) for given in open_})
         return {name: self.changes(name) for name, shown in self._outputs.items() if shown.keeps_changes}
 

@@ -70,7 +70,9 @@ class Host:
         **tuning,
     ):
         if not 1 <= workers <= WORKERS_AT_MOST:
-            raise PlanError(f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.")
+            raise PlanError(
+                f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.", hint="run(workers=2)"
+            )
         self.graph, self.pool = graph, pool
         self.plan = lower(graph, self.needs_outside)
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))

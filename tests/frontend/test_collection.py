@@ -187,7 +187,7 @@ def test_order_by_takes_expressions(flow, edges):
     assert same._node == edges.order_by(edges.src.desc()).limit(1)._node == edges.order_by("-src").limit(1)._node
 
 
-@pytest.mark.parametrize("number", [0, -1, 1.5, True, None])
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, None, 2**63])
 def test_the_first_rows_are_a_number(edges, number):
     with pytest.raises(TypeMismatch, match="first n rows"):
         edges.order_by("src").limit(number)

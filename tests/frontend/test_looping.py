@@ -154,7 +154,8 @@ def test_a_refused_inner_body_leaves_nothing_behind(flow, edges):
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_rounds": 0}, {"max_rounds": 1.5}, {"max_rounds": True}, {"on_limit": "stop"}]
+    "options",
+    [{"max_rounds": 0}, {"max_rounds": 1.5}, {"max_rounds": True}, {"max_rounds": 2**63}, {"on_limit": "stop"}],
 )
 def test_bounds_that_mean_nothing_are_refused(edges, options):
     with pytest.raises(PlanError):

@@ -359,6 +359,16 @@ def test_after_close_nothing_goes_in():
     assert live.changes("all") == [(1, 2, 0, 1)]
 
 
+def test_after_the_last_time_there_is_none_to_open():
+    with run(echo()) as live:
+        live.advance_to(2**63 - 1)
+        live.insert("edges", [(1, 2)])
+        with pytest.raises(e.WrongTime, match="the time after 9223372036854775807") as caught:
+            live.commit()
+        assert "close()" in caught.value.hint
+    assert live.changes("copy") == [(1, 2, 2**63 - 1, 1)]
+
+
 def test_where_every_input_has_ended_no_time_goes_on():
     with run(program()) as live:
         live.advance_to([])
