@@ -9,6 +9,7 @@ Rule: what `resolve` returns is fully typed and names only columns that are ther
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
@@ -50,6 +51,15 @@ def resolve(tree: w.Written, schema: Schema, verb: str, of: str) -> Expr:
                 f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
                 hint=f"Aggregates stand in group_by(...).agg(n=ebb.{op}(...)); join the result back if rows need it.",
             )
+
+
+def nested_too_deep() -> NotAnExpression:
+    """Python follows calls inside calls only so far, and with it everything that walks through an expression."""
+    return NotAnExpression(
+        f"an expression is nested deeper than Python follows, which is {sys.getrecursionlimit():,} calls; "
+        "selects in a row count as one.",
+        hint="Let it follow further, sys.setrecursionlimit(20_000), or put it together in halves.",
+    )
 
 
 def with_type(expr: Expr, name: str) -> Expr:

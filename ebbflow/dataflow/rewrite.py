@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ebbflow.columns.expression import Call, Column, Expr, columns_of
+from ebbflow.columns.resolve import nested_too_deep
 from ebbflow.columns.schema import BOOLEAN, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, renumbered
@@ -33,7 +34,10 @@ def rewrite(graph: Graph) -> tuple[Graph, Mapping]:
     for _ in range(PASSES):
         before = graph
         for step in (needed_only, simplified, narrowed):
-            graph, renumbering = step(graph)
+            try:
+                graph, renumbering = step(graph)
+            except RecursionError:
+                raise nested_too_deep() from None
             moved = {old: renumbering[new] for old, new in moved.items() if new in renumbering}
         if graph.nodes == before.nodes and graph.next_of == before.next_of:
             break

@@ -14,7 +14,7 @@ from ebbflow.columns.ddl import checked
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
 from ebbflow.columns.operations import cast, common_type
-from ebbflow.columns.resolve import with_type
+from ebbflow.columns.resolve import nested_too_deep, with_type
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -29,7 +29,10 @@ Named = tuple[str, Expr]
 def computed(graph: Graph, node: int, given: object, verb: str) -> tuple[Column, Expr]:
     """What was given where a value is wanted: as written, and typed."""
     column = value_of(given, row_of(graph, node, verb), verb)
-    return column, resolved(graph, node, column.tree, verb)
+    try:
+        return column, resolved(graph, node, column.tree, verb)
+    except RecursionError:
+        raise nested_too_deep() from None
 
 
 def every_column(schema: Schema) -> list[Named]:

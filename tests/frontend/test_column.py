@@ -1,6 +1,7 @@
 """Expressions in every form build the same tree, and Python's words that need a value are refused with ours."""
 
 import math
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -276,3 +277,24 @@ def test_otherwise_needs_a_when():
 def test_a_constant_that_no_column_can_hold_is_refused_where_it_is_written(value):
     with pytest.raises(NotAnExpression):
         ebb.lit(value)
+
+
+def test_an_expression_may_be_as_deep_as_python_follows():
+    flow = ebb.Dataflow()
+    xs = flow.input("xs", "x long")
+    deep = sum([xs.x] * 1500, 0)
+    with pytest.raises(NotAnExpression, match="nested deeper") as refusal:
+        xs.select(deep=deep)
+    assert "setrecursionlimit" in refusal.value.hint and "test_column.py" in refusal.value.at.file
+    for _ in range(700):
+        xs = xs.select(x=xs.x + 1)
+    flow.output("out", xs)
+    for ask in (flow.run, flow.explain):
+        with pytest.raises(NotAnExpression, match="selects in a row count as one"):
+            ask()
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(20_000)
+        assert flow.compute(xs=[(1,)])["out"].rows() == [(701, 1)]
+    finally:
+        sys.setrecursionlimit(before)
