@@ -118,6 +118,10 @@ class SessionClosed(EbbflowError):
     """More input for a session that was told there is none."""
 
 
+class StepUnderWay(EbbflowError):
+    """A call that changes a session which is in the middle of a step."""
+
+
 class MissingPackage(EbbflowError):
     """Something optional that is not installed."""
 

@@ -28,6 +28,7 @@ from ebbflow.errors import (
     NotBuiltYet,
     NotComplete,
     SessionClosed,
+    StepUnderWay,
     TypeMismatch,
     UnknownInput,
     UnknownOption,
@@ -152,7 +153,7 @@ class Session:
         self._runtime = runtime(flow.graph, workers=workers, pool=self._pool, **options)
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
-        self._is_closed = False
+        self._is_closed = self._is_working = False
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         for node in flow.graph.nodes:
@@ -302,9 +303,17 @@ class Session:
             raise UnknownInput(
                 f'{verb} looks for the input "{plain(name)}"; this flow has: {listed(list(self._inputs))}.', hint=hint
             )
+        if self._is_working:
+            self._refuse_working(verb)
         if self._is_closed or not given.frontier:
             self._refuse_closed(verb, f'the input "{plain(name)}"')
         return given
+
+    def _refuse_working(self, verb: str) -> NoReturn:
+        raise StepUnderWay(
+            f"{verb} comes in the middle of a step of this session, from a function of the program or another thread.",
+            hint="Wait until the step is done; live.subscribe(name, fn) calls fn then.",
+        )
 
     def _refuse_closed(self, verb: str, what: str) -> NoReturn:
         whose = "the session" if self._is_closed else what
@@ -341,6 +350,8 @@ class Session:
         >>> live.frontier("copy")
         [(9,)]
         """
+        if self._is_working:
+            self._refuse_working("advance_to")
         if self._is_closed:
             self._refuse_closed("advance_to", "")
         if type(time) is int and not inputs and self._take_moment(time):
@@ -385,8 +396,12 @@ class Session:
         if only is None or moment is None or not moment < time <= END:
             return False
         frontier = ((time,),)
-        if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
-            return False
+        self._is_working = True
+        try:
+            if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
+                return False
+        finally:
+            self._is_working = False
         for given in self._inputs.values():
             given.settle_at(frontier)
         for shown in self._outputs.values():
@@ -419,6 +434,8 @@ class Session:
         >>> live.commit()["copy"].rows()
         [(1, 2, 1, -1)]
         """
+        if self._is_working:
+            self._refuse_working("commit")
         open_ = [given for given in self._inputs.values() if given.frontier]
         if self._is_closed or not open_:
             self._refuse_closed("commit", "every input")
@@ -444,6 +461,8 @@ class Session:
         >>> live.frontier("copy"), live.changes("copy").rows()
         ([], [(1, 2, 1000, 1)])
         """
+        if self._is_working:
+            self._refuse_working("close")
         if not self._is_closed:
             self._step(dict.fromkeys(self._inputs, ()), release=True)
 
@@ -459,6 +478,8 @@ class Session:
         >>> live.commit()["copy"].rows()
         []
         """
+        if self._is_working:
+            self._refuse_working("discard")
         for name, frontier in self._refused.items():
             self._inputs[name].drop_waiting(frontier)
         self._refused = {}
@@ -478,6 +499,7 @@ class Session:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
+        self._is_working = True
         try:
             for name, given in self._inputs.items():
                 due = dues[name] = given.due(frontiers[name])
@@ -491,6 +513,8 @@ class Session:
             self._runtime.discard()  # the session still has the rows
             self._refused = frontiers
             raise
+        finally:
+            self._is_working = False
         self._refused = {}
         for name, given in self._inputs.items():
             given.settle(dues[name])

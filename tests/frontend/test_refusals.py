@@ -359,6 +359,36 @@ def test_after_close_nothing_goes_in():
     assert live.changes("all") == [(1, 2, 0, 1)]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("verb", ["insert", "advance_to", "commit", "discard", "close"])
+def test_a_function_of_the_program_does_not_change_the_session_that_calls_it(verb, workers):
+    """A row that came while a step was under way would be gone when it ends."""
+    acts = {
+        "insert": lambda: live.insert("xs", [(5,)]),
+        "advance_to": lambda: live.advance_to(9),
+        "commit": lambda: live.commit(),
+        "discard": lambda: live.discard(),
+        "close": lambda: live.close(),
+    }
+    caught = []
+
+    def act(row):
+        with pytest.raises(e.StepUnderWay, match=f"^{verb} comes in the middle of a step") as refusal:
+            acts[verb]()
+        caught.append(refusal.value.hint)
+        return row
+
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("xs", "x long").map_rows(act, "x long"))
+    live = flow.run(workers=workers)
+    live.insert("xs", [(1,)])
+    assert live.commit()["out"].rows() == [(1, 0, 1)] and "subscribe" in caught[0]
+    live.insert("xs", [(2,)])
+    live.advance_to(3)
+    assert live.changes("out").rows() == [(2, 1, 1)]
+    live.close()
+
+
 def test_after_the_last_time_there_is_none_to_open():
     with run(echo()) as live:
         live.advance_to(2**63 - 1)
