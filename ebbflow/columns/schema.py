@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ebbflow.errors import UnknownColumn
+
 NULL = -(2**63)
 RESERVED = ("_time", "_diff", "_count")
 
@@ -89,6 +91,11 @@ class Schema:
         return self.fields[self.index(name)].type
 
     def index(self, name: str) -> int:
+        if name not in self.names:
+            raise UnknownColumn(
+                f'a schema is asked for the column "{name}"; it has: {", ".join(self.names)}.',
+                hint="Name one of these.",
+            )
         return self.names.index(name)
 
     def __str__(self) -> str:

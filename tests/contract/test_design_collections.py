@@ -59,6 +59,9 @@ def test_columns_and_schema():
     _flow, edges = program()
     assert edges.columns == ["src", "dst"]
     assert [(field.name, str(field.type)) for field in edges.schema] == [("src", "long"), ("dst", "long")]
+    assert str(edges.schema["dst"]) == "long" and "dst" in edges.schema and "scr" not in edges.schema
+    with pytest.raises(ebb.EbbflowError, match='the column "scr"; it has: src, dst'):
+        edges.schema["scr"]
 
 
 def test_filter_takes_several_conditions():
