@@ -127,8 +127,18 @@ def _in_turn(given: Given, lanes: Any, times: Any, diffs: Any, order: Any) -> tu
 # ---- deliveries ------------------------------------------------------------------------------------------
 
 
-def deliver(session: Session, frames: Mapping[str, Any], query_id: str, batch_id: int, frontiers: Any) -> Any:
-    """Take in a micro-batch, whole and once, and make it last; `ebbflow.runtime.spark.delivery` has the rules."""
+def deliver(
+    session: Session,
+    frames: Mapping[str, Any],
+    query_id: str,
+    batch_id: int,
+    frontiers: Any,
+    most: int | None = None,
+) -> Any:
+    """Take in a micro-batch, whole and once, and make it last; `ebbflow.runtime.spark.delivery` has the rules.
+
+    most: that its frames have no more rows than this, if someone has counted.
+    """
     from ebbflow.runtime.spark.delivery import Delivery, judge
 
     runtime: Any = session._runtime
@@ -157,7 +167,7 @@ def deliver(session: Session, frames: Mapping[str, Any], query_id: str, batch_id
         for facts, _ in told:
             facts["late"] = [[-END] * width]  # it was on time when it came first
     keyed = [name for name in frames if session._inputs[name].key]
-    staged = runtime.stage(told, keyed) if told else None
+    staged = runtime.stage(told, keyed, most) if told else None
     count, hash_ = (staged.count, staged.hash) if staged is not None else (0, "0" * 32)
     if judge(runtime.delivery, query_id, batch_id, count, hash_):
         return Delivery(query_id, batch_id, count, hash_, runtime.step, True)

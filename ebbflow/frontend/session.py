@@ -275,11 +275,19 @@ class Session:
         else:
             given.edit(verb, rows, time, diff)
 
-    def deliver(self, frames: Mapping[str, Any], query_id: str, batch_id: int, frontiers: Any = None) -> Any:
+    def deliver(
+        self,
+        frames: Mapping[str, Any],
+        query_id: str,
+        batch_id: int,
+        frontiers: Any = None,
+        most: int | None = None,
+    ) -> Any:
         """Take in a micro-batch of a stream, whole and once, on Spark: {input: DataFrame}.  After it, it is durable.
 
         The batch that was taken in last is recognised by its query, number and rows, and answered without being taken
-        in again; any other than the next one is refused.  `flow.stream` calls it for each micro-batch.
+        in again; any other than the next one is refused.  `flow.stream` calls it for each micro-batch.  Who has counted
+        says with `most` that there are no more rows than this: few are taken in faster.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -289,7 +297,7 @@ class Session:
         ebbflow.errors.TypeMismatch: deliver belongs to a program that runs on Spark.
         ...
         """
-        return on_spark.deliver(self, frames, query_id, batch_id, frontiers)
+        return on_spark.deliver(self, frames, query_id, batch_id, frontiers, most)
 
     def _given(self, verb: str, name: str) -> Given:
         given = self._inputs.get(name) if isinstance(name, str) else None

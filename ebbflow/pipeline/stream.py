@@ -218,7 +218,8 @@ class Feed:
             self._bury(judged, found, batch_id)
         frames = self._frames(judged, found, note)
         after = self._frontiers(before, found)
-        delivery = self.live.deliver(frames, query_id=query_id, batch_id=batch_id, frontiers=after)
+        most = self._most(found, note)
+        delivery = self.live.deliver(frames, query_id=query_id, batch_id=batch_id, frontiers=after, most=most)
         self._publish(delivery.step, query_id, batch_id)
 
     def _note(self, query_id: str, batch_id: int) -> dict[str, Any]:
@@ -326,6 +327,10 @@ class Feed:
             if frame is not None:
                 frames[name] = frame
         return frames
+
+    def _most(self, found: Mapping[str, Mapping[str, Any]], note: Mapping[str, Any]) -> int:
+        """How many rows are taken in: they were counted, and outdone edits are known."""
+        return sum(found[name]["rows"] + len(self._outdone(note, name).to_take()) for name in self.names)
 
     def _bury(self, judged: DataFrame, found: Mapping[str, Mapping[str, Any]], batch_id: int) -> None:
         """Write the dead letters of a batch, once."""

@@ -12,6 +12,7 @@ from ebbflow.errors import (
     UnknownOutput,
     WrongTime,
 )
+from ebbflow.runtime.spark.cluster import SparkCluster
 from tests.pipeline.given import Files, Kept, degrees, reach, rows_of, run
 
 
@@ -55,6 +56,16 @@ def test_rows_without_times_come_batch_by_batch(spark, tmp_path):
     run(degrees(), spark, tmp_path, {"edges": ebb.append(edges.frame(1))}, {"degrees": ebb.each(kept)})
     assert kept.changes == [(1, 2, 0, 1), (1, 2, 1, -1), (1, 3, 1, 1)]
     assert [step[1] for step in kept.steps] == [[(1,)], [(2,)]]
+
+
+def test_rows_that_were_counted_are_not_estimated_again(spark, tmp_path, monkeypatch):
+    told, was = [], SparkCluster.stage
+    monkeypatch.setattr(SparkCluster, "stage", lambda self, *given: told.append(given[4]) or was(self, *given))
+    edges = Files(tmp_path / "edges", "src long, dst long", spark)
+    edges.put((1, 2), (1, 3))
+    edges.put((1, 4))
+    run(degrees(), spark, tmp_path, {"edges": ebb.append(edges.frame(1))}, {"degrees": ebb.each(Kept())})
+    assert told == [2, 1]
 
 
 def test_a_time_stays_open_for_what_is_late_by_no_more(spark, tmp_path):

@@ -4,7 +4,10 @@ The driver knows nothing of how tasks are placed, repeated or lost: it hands ove
 each task.  On Spark a superstep is one job over a frame of as many rows as tasks, built anew each time, so neither
 plans nor lineage grow with rounds or steps.
 
-Rule: an order is evaluated by one action, and only what that action returned is used.
+A frame of which Spark's own plan says that it has few rows comes to the driver as Arrow and is packed there: no Python
+process is asked.
+
+Rule: an order or a frame is evaluated by one action, and only what that action returned is used.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ebbflow.errors import ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import session
-from ebbflow.runtime.spark.pack import ANSWERED, PACKED, packing, staging, taking_in
+from ebbflow.runtime.spark.pack import ANSWERED, FEW_ROWS, PACKED, packing, staging, taking_in
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
+Found = TypeVar("Found")
 ANSWER = "number bigint, answer binary"
 SEAT = "EBBFLOW_SEAT"  # in the environment of Python processes that do one kind of work
 
@@ -30,8 +34,13 @@ class Cluster(Protocol):
         """The answers of all the tasks of an order, by number."""
         ...
 
-    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
-        """What became of the rows of some frames, behind one shuffle to so many tasks; to one there is none."""
+    def stage(
+        self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str], most: int | None = None
+    ) -> list[bytes]:
+        """What became of the rows of some frames, behind one shuffle to so many tasks; to one there is none.
+
+        most: that they have no more rows than this, if it is known.
+        """
         ...
 
 
@@ -41,23 +50,39 @@ class SparkCluster:
     def __init__(self, spark: Any):
         self.spark, self.jobs = spark, 0
         self.width = parallelism(spark)
+        self.numbers: dict[int, Any] = {}  # frames of the numbers of so many tasks
+        self.types: dict[str, Any] = {}  # of answers; asking Spark for either again costs milliseconds
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
+        if tasks not in self.numbers:
+            self.numbers[tasks] = self.spark.range(0, tasks, 1, tasks)
         with seat(self.spark, "narrow" if tasks == 1 else ""):
-            frame = self.spark.range(0, tasks, 1, tasks).mapInArrow(performing(order, functions), ANSWER)
+            frame = self.mapped(self.numbers[tasks], performing(order, functions), ANSWER)
         self.jobs += 1
-        answers = dict(collected(frame))
+        answers = dict(acted(frame.collect))
         return [bytes(answers[number]) for number in range(tasks)]
 
-    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
+    def stage(
+        self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str], most: int | None = None
+    ) -> list[bytes]:
         together = lambda parts: reduce(lambda a, b: a.unionAll(b), parts)
         self.jobs += 1
+        if len(frames) == 1 and has_few_rows(frames[0][1], most):
+            told, frame = frames[0]
+            return acted(lambda: taken_in(told | {"tasks": 1}, frame.toArrow(), root, stays, FEW_ROWS))
         if tasks == 1:
-            found = together([frame.mapInArrow(taking_in(told, root, stays), ANSWERED) for told, frame in frames])
+            found = together([self.mapped(frame, taking_in(told, root, stays), ANSWERED) for told, frame in frames])
         else:
-            packed = together([frame.mapInArrow(packing(told), PACKED) for told, frame in frames])
-            found = packed.repartitionById(tasks, "dest").mapInArrow(staging(root, stays), ANSWERED)
-        return [bytes(row[0]) for row in collected(found)]
+            packed = together([self.mapped(frame, packing(told), PACKED) for told, frame in frames])
+            found = self.mapped(packed.repartitionById(tasks, "dest"), staging(root, stays), ANSWERED)
+        return [bytes(row[0]) for row in acted(found.collect)]
+
+    def mapped(self, frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> Any:
+        if columns not in self.types:
+            from pyspark.sql.types import StructType
+
+            self.types[columns] = StructType.fromDDL(columns)
+        return frame.mapInArrow(function, self.types[columns])
 
 
 class Here:
@@ -70,11 +95,12 @@ class Here:
         self.jobs += 1
         return [perform(order, number, functions, self.process) for number in range(tasks)]
 
-    def stage(self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str]) -> list[bytes]:
+    def stage(
+        self, frames: list[tuple[dict[str, Any], Any]], tasks: int, root: str, stays: list[str], most: int | None = None
+    ) -> list[bytes]:
         self.jobs += 1
         if tasks == 1:
-            found = [taking_in(told, root, stays)(iter(table.to_batches())) for told, table in frames]
-            return [batch.column(0)[0].as_py() for batches in found for batch in batches]
+            return [answer for told, table in frames for answer in taken_in(told, table, root, stays)]
         sent: dict[int, list[Any]] = {}
         for told, table in frames:
             for batch in packing(told)(iter(table.to_batches())):
@@ -116,10 +142,30 @@ def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any
     return run
 
 
-def collected(frame: Any) -> list[Any]:
-    """The rows of a frame, by its one action; what Spark says when it fails is told in our words where we have them."""
+def has_few_rows(frame: Any, most: int | None = None) -> bool:
+    """Whether a frame cannot have more rows than are sent to the driver anyway; it is not evaluated for that.
+
+    Spark's plan knows it of rows that were given, of limits and of what is made of these row by row; of a file, or of
+    rows that a function makes, it does not.  Spark Connect does not tell.
+    """
+    if most is None and hasattr(frame, "_jdf"):
+        try:
+            bound = frame._jdf.queryExecution().optimizedPlan().maxRows()  # the plan that the action will use
+            most = int(bound.get()) if bound.isDefined() else None
+        except Exception:
+            return False  # what is wrong with it is told by the action
+    return most is not None and most <= FEW_ROWS
+
+
+def taken_in(told: dict[str, Any], table: Any, root: str, stays: list[str], few: int | None = None) -> list[bytes]:
+    """What becomes of the rows of a frame that are here."""
+    return [batch.column(0)[0].as_py() for batch in taking_in(told, root, stays, few)(iter(table.to_batches()))]
+
+
+def acted(action: Callable[[], Found]) -> Found:
+    """What the one action on a frame gives; what Spark says when it fails is told in our words where we have them."""
     try:
-        return frame.collect()
+        return action()
     except EbbflowError:
         raise
     except Exception as error:

@@ -182,9 +182,11 @@ def staging(root: str, stays: list[str], few: int | None = None) -> Callable[[It
     return run
 
 
-def taking_in(told: dict[str, Any], root: str, stays: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def taking_in(
+    told: dict[str, Any], root: str, stays: list[str], few: int | None = None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What packs the rows of one input and puts them in order where they lie."""
-    return lambda batches: staging(root, stays, FEW_HERE)(packing(told)(batches))
+    return lambda batches: staging(root, stays, FEW_HERE if few is None else few)(packing(told)(batches))
 
 
 def portions(found: Iterator[bytes]) -> Iterator[list[bytes]]:

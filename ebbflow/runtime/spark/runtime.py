@@ -189,6 +189,7 @@ class SparkRuntime:
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
         self.staging_tasks = min(shards, STAGING_TASKS)
+        self.places: dict[str, list[int]] = {}  # of inputs whose frames came
         self.is_durable = durable
         self.release: Callable[[], object] | None = None
         self.words: dict[str, Any] = {}  # what the session said at the last step
@@ -209,10 +210,11 @@ class SparkRuntime:
             if any(isinstance(node, n.Input) and node.name == name for node in stage.graph.nodes):
                 self.buffered[part].setdefault(name, []).append((lanes, times, diffs))
 
-    def stage(self, frames: list[tuple[dict[str, Any], Any]], stays: list[str]) -> Staged:
+    def stage(self, frames: list[tuple[dict[str, Any], Any]], stays: list[str], most: int | None = None) -> Staged:
         """Evaluate frames, once and in one action; the rows that do not come back are kept for the next step.
 
         frames: with each, what is told to whoever packs it.  stays: inputs whose rows come back, however many.
+        most: that they have no more rows than this, if someone has counted.
         """
         tasks = self.staging_tasks
         for told, _ in frames:
@@ -220,7 +222,7 @@ class SparkRuntime:
         found: Ref = {"count": 0, "sums": [0, 0]}
         rows: dict[str, list[tuple[Rows, np.ndarray]]] = {}
         files: dict[str, list[Ref]] = {}
-        for data in sorted(self.cluster.stage(frames, tasks, self.program["root"], stays)):
+        for data in sorted(self.cluster.stage(frames, tasks, self.program["root"], stays, most)):
             facts, arrays = blobs.read(data)
             if "refused" in facts:
                 raise refusal_from(facts["refused"])
@@ -255,6 +257,11 @@ class SparkRuntime:
 
     def place_of(self, name: str) -> list[int]:
         """The lanes that decide at which shard the rows of an input begin: where most of them can stay."""
+        if name not in self.places:
+            self.places[name] = self._place_of(name)
+        return self.places[name]
+
+    def _place_of(self, name: str) -> list[int]:
         for stage in self.stages:
             for cell in lower(stage.graph, lambda _: False).cells:
                 for pipe in cell.pipes:
