@@ -12,9 +12,10 @@ Rule: an order or a frame is evaluated by one action, and only what that action 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
 from ebbflow.errors import ClusterFailed, EbbflowError
@@ -52,12 +53,13 @@ class SparkCluster:
         self.width = parallelism(spark)
         self.numbers: dict[int, Any] = {}  # frames of the numbers of so many tasks
         self.types: dict[str, Any] = {}  # of answers; asking Spark for either again costs milliseconds
+        self.pickled: tuple[Sequence[Any], Unread] | None = None  # the functions of the program that runs here
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         if tasks not in self.numbers:
             self.numbers[tasks] = self.spark.range(0, tasks, 1, tasks)
         with seat(self.spark, "narrow" if tasks == 1 else ""):
-            frame = self.mapped(self.numbers[tasks], performing(order, functions), ANSWER)
+            frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER)
         self.jobs += 1
         answers = dict(acted(frame.collect))
         return [bytes(answers[number]) for number in range(tasks)]
@@ -77,12 +79,37 @@ class SparkCluster:
             found = self.mapped(packed.repartitionById(tasks, "dest"), staging(root, stays), ANSWERED)
         return [bytes(row[0]) for row in acted(found.collect)]
 
+    def unread(self, functions: Sequence[Any]) -> Unread:
+        """A program's functions as bytes, for which they are pickled once, whatever they drag along."""
+        if self.pickled is None or self.pickled[0] is not functions:
+            from pyspark.serializers import CloudPickleSerializer
+
+            self.pickled = functions, Unread(CloudPickleSerializer().dumps(functions))
+        return self.pickled[1]
+
     def mapped(self, frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], columns: str) -> Any:
         if columns not in self.types:
             from pyspark.sql.types import StructType
 
             self.types[columns] = StructType.fromDDL(columns)
         return frame.mapInArrow(function, self.types[columns])
+
+
+class Unread:
+    """Functions that nobody has looked at yet; a process that has the program already never does."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.read[i]
+
+    @cached_property
+    def read(self) -> Sequence[Any]:
+        return pickle.loads(self.data)  # from the driver, as all that Spark's tasks run
 
 
 class Here:
@@ -128,7 +155,7 @@ def seat(spark: Any, name: str) -> Iterator[None]:
         context.environment = before
 
 
-def performing(order: bytes, functions: Sequence[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def performing(order: bytes, functions: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What Spark's tasks run: the numbers of tasks in, their answers out."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """A cluster: a frame is evaluated by one action, and whoever packs its rows, the same is made of them."""
 
+import pickle
 from datetime import date, datetime
 
 import numpy as np
@@ -9,7 +10,7 @@ from pyspark.sql import functions as F
 import ebbflow as ebb
 from ebbflow.errors import ClusterFailed, LateTime
 from ebbflow.runtime.spark import cluster
-from ebbflow.runtime.spark.cluster import SparkCluster, has_few_rows
+from ebbflow.runtime.spark.cluster import SparkCluster, Unread, has_few_rows
 from ebbflow.runtime.spark.runtime import SparkRuntime
 
 COLUMNS = "a long, b string, c boolean, d date, e timestamp, f double, n int"
@@ -139,3 +140,32 @@ def test_a_small_frame_after_a_large_one_needs_no_tasks_of_ours(spark, tmp_path,
     monkeypatch.undo()
     assert sorted(live.commit()["once"].rows()) == [(-2, 1, 1), (-1, 1, 1)]
     live.close()
+
+
+def test_functions_are_pickled_once_and_read_by_a_process_that_is_new_to_the_program(spark, tmp_path):
+    class Heavy:
+        """What a function drags along, and how often it was pickled."""
+
+        times = 0
+
+        def __getstate__(self):
+            self.times += 1
+            return {"times": 0}
+
+    heavy = Heavy()
+    flow = ebb.Dataflow()
+    flow.output("twice", flow.input("x", "x long").map_rows(lambda row: (2 * row.x + heavy.times,), "x long"))
+    live = flow.run(spark, shards=2)
+    for i in range(4):
+        live.insert("x", [(i,)])
+        assert [row[0] for row in live.commit()["twice"].rows()] == [2 * i]
+    assert heavy.times == 1
+    live.close()
+
+
+def test_functions_are_not_read_before_they_are_needed():
+    unread = Unread(b"no pickle")
+    with pytest.raises(pickle.UnpicklingError):
+        len(unread)
+    read = Unread(pickle.dumps([max, min]))
+    assert list(read) == [max, min] and len(read) == 2
