@@ -490,6 +490,8 @@ class Session:
             self._refuse_working("discard")
         for name, frontier in self._refused.items():
             self._inputs[name].drop_waiting(frontier)
+        if hasattr(self._runtime, "drop_staged"):
+            self._runtime.drop_staged(self._refused)
         self._refused = {}
         self._drop_given()
 

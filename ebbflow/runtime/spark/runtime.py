@@ -255,6 +255,17 @@ class SparkRuntime:
             for part in self.staged
         ]
 
+    def drop_staged(self, frontiers: dict[str, Antichain]) -> None:
+        """Drop the rows in files that a step to these frontiers would have taken; a file may hold later ones."""
+
+        def left(ref: Ref, upper: Antichain) -> Ref:
+            return {**ref, "dropped": [*ref.get("dropped", []), upper]} if is_due(ref["least"], upper) else ref
+
+        for part in self.staged:
+            for name in set(part) & set(frontiers):
+                upper = frontiers[name]
+                part[name] = [left(ref, upper) for ref in part[name] if not is_due(ref["most"], upper)]
+
     def place_of(self, name: str) -> list[int]:
         """The lanes that decide at which shard the rows of an input begin: where most of them can stay."""
         if name not in self.places:
@@ -526,7 +537,8 @@ class Step:
         """Rows as an order names them: those that go with it, and those in files."""
         found: dict[str, list[Ref]] = {name: [{"at": self.refer(block)}] for name, block in rows.items()}
         for name, refs in self.files[part].items():
-            found.setdefault(name, []).extend({"file": ref["file"], "shards": ref["shards"]} for ref in refs)
+            told = ("file", "shards", "dropped")
+            found.setdefault(name, []).extend({fact: ref[fact] for fact in told if fact in ref} for ref in refs)
         return found
 
     def read_text(self, name: str) -> TextPart:

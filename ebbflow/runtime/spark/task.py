@@ -32,6 +32,7 @@ from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.texts import Part, Texts, part_of
 from ebbflow.runtime.worker import Worker
+from ebbflow.times import lattice
 from ebbflow.trace.store import Store
 
 PROGRAMS_KEPT = 4  # of which a process keeps the state mapped
@@ -341,7 +342,7 @@ class Task:
                     lanes, times, diffs = (self.arrays[i] for i in ref["at"])
                     found.setdefault(name, []).append((lanes, times, diffs))
                 elif self.is_whole:
-                    for _, rows in self.staged(ref["file"], None):
+                    for _, rows in self.staged(ref, None):
                         found.setdefault(name, []).append(rows)
         return {name: [within(rows, lower, upper) for rows in blocks] for name, blocks in found.items()}
 
@@ -351,7 +352,7 @@ class Task:
         for name, refs in given.items():
             for ref in refs:
                 if "file" in ref and set(ref["shards"]) & set(self.shards):
-                    for shard, rows in self.staged(ref["file"], set(self.shards)):
+                    for shard, rows in self.staged(ref, set(self.shards)):
                         found.setdefault(name, []).append((shard, within(rows, lower, upper)))
         return {name: sorted(blocks, key=lambda block: block[0]) for name, blocks in found.items()}
 
@@ -359,12 +360,16 @@ class Task:
     def is_whole(self) -> bool:
         return len(self.shards) == self.hosting.count and self.task["works"][0]["how"] == "whole"
 
-    def staged(self, file: File, wanted: set[int] | None) -> list[tuple[int, Rows]]:
-        facts, arrays = blobs.read(self.store.get_checked(STAGED, *file))
+    def staged(self, ref: dict[str, Any], wanted: set[int] | None) -> list[tuple[int, Rows]]:
+        """The rows in a file, but for those that were dropped since it was written."""
+        facts, arrays = blobs.read(self.store.get_checked(STAGED, *ref["file"]))
         found = []
         for shard, first in facts["shards"]:
             if wanted is None or shard in wanted:
-                found.append((shard, (arrays[first], arrays[first + 1], arrays[first + 2])))
+                rows = arrays[first], arrays[first + 1], arrays[first + 2]
+                for frontier in ref.get("dropped", []):
+                    rows = within(rows, frontier, ())
+                found.append((shard, rows))
         return found
 
     def letters(self, work: dict[str, Any]) -> Letters:
@@ -403,11 +408,7 @@ def is_general(graph: Graph) -> bool:
 def within(rows: Rows, lower: Any, upper: Any) -> Rows:
     """The rows at or after one frontier that are complete under another."""
     lanes, times, diffs = rows
-    reached = np.zeros(len(diffs), bool)
-    for time in lower:
-        reached |= (times >= np.array(time, np.int64)).all(axis=1)
-    for time in upper:
-        reached &= ~(times >= np.array(time, np.int64)).all(axis=1)
+    reached = lattice.reached(times, np.array(lower, np.int64)) & ~lattice.reached(times, np.array(upper, np.int64))
     if reached.all():
         return np.array(lanes), times, diffs  # arrays of a message cannot be written to
     return np.ascontiguousarray(lanes[:, reached]), times[reached], diffs[reached]

@@ -186,6 +186,28 @@ def test_an_overflow_in_a_task_is_told_as_everywhere(spark):
         live.discard()
 
 
+@pytest.mark.parametrize("wide_rows", [None, 1000], ids=["narrow", "wide"])
+def test_rows_in_files_that_waited_for_a_step_that_is_refused_are_discarded_with_it(spark, wide_rows):
+    flow = ebb.Dataflow()
+    x = flow.input("x", "x long, t long").select("x")
+    flow.output("y", x.select(y=x.x + 1).group_by().agg(n=ebb.count(), most=ebb.max("y")))
+    n = 20_000  # more than come back to the driver
+    frame = spark.range(n).selectExpr(
+        f"IF(id = {n - 1}, {2**63 - 1}, id) AS x", f"IF(id = {n - 1}, 8, 6 + 6 * (id % 2)) AS t"
+    )
+    with flow.run(spark, shards=2, **({"wide_rows": wide_rows} if wide_rows else {})) as live:
+        live.apply("x", frame, time="t")
+        live.advance_to(5)
+        for _ in range(2):  # as long as nobody drops it
+            with pytest.raises(NumberOverflow):
+                live.advance_to(9)
+        live.discard()
+        live.advance_to(9)
+        assert live.changes("y").rows() == []
+        live.advance_to(20)
+        assert live.changes("y").rows() == [(n // 2 - 1, n - 2, 12, 1)]
+
+
 def test_text_made_in_tasks_is_known_to_all(spark, tmp_path):
     flow = ebb.Dataflow()
     words = flow.input("words", "word string")
