@@ -66,6 +66,4 @@ def place_for(lanes: int, room: int) -> np.ndarray:
 
 def reserved(words: int) -> mmap.mmap:
     """Zeros that are not memory before they are written."""
-    space = mmap.mmap(-1, 8 * words, flags=RESERVED)
-    space.madvise(mmap.MADV_HUGEPAGE)
-    return space
+    return mmap.mmap(-1, 8 * words, flags=RESERVED)
