@@ -35,7 +35,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "a new directory is not synced",
             "trace/store.py",
-            "        self.files.sync_directory(os.path.dirname(os.path.abspath(path)))\n",
+            "        self.files.sync_directory(above)\n",
             "",
         ),
         LEDGER,

@@ -217,6 +217,12 @@ MUTANTS = [
         "local-sealed",
     ),
     Mutant(
+        "a value that goes takes its neighbour along",
+        "trace/segment.py",
+        "                copy_words(H, p + o * w, g, w)\n",
+        "",
+    ),
+    Mutant(
         "rows of a block that belong to another worker stay",
         "operators/edges.py",
         "    if kept < n:\n        keep_columns(H, b, bank, lanes, kept)\n    return kept\n",
