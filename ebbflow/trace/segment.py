@@ -166,10 +166,11 @@ def fold_neighbours(H, p, m, n, w):
     o = m
     for i in range(m, n):
         e = p + i * w
-        g = p + (o - 1) * w
-        if o > m + 1 and not is_joined_by(H, g, e, w) and is_joined_by(H, g - w, e, w):
-            g -= w
-        if o > m and is_joined_by(H, g, e, w):
+        j = o - 1
+        while j >= max(m, o - 2) and not is_joined_by(H, p + j * w, e, w):
+            j -= 1
+        if j >= max(m, o - 2):
+            g = p + j * w
             H[g + 1] += diff_of(H[e + 1])
             if diff_of(H[g + 1]) == 0:
                 o -= 1
