@@ -23,6 +23,7 @@ from ebbflow.errors import EbbflowError, LateTime, NoKey, WrongDiff, WrongTime
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.task import STAGED, refusal_json
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
+from ebbflow.times import lattice
 from ebbflow.trace.store import Store
 
 PACKED = "dest int, blob binary"
@@ -117,9 +118,7 @@ class Packer:
 
     def check(self, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
         told = self.told
-        late = np.ones(len(diffs), bool)
-        for element in told["late"]:
-            late &= ~(times >= np.array(element, np.int64)).all(axis=1)
+        late = ~lattice.reached(times, np.array(told["late"], np.int64))
         if late.any():
             time = tuple(times[int(np.argmax(late))].tolist())
             frontier = " and ".join(str(tuple(e) if len(e) > 1 else e[0]) for e in told["late"]) or "closed"
