@@ -86,6 +86,9 @@ class DurableRuntime:
         ]
         local.advance(frontiers)
 
+    def rest(self) -> None:
+        self.local.rest()
+
     def discard(self) -> None:
         self.local.discard()
 
@@ -235,7 +238,6 @@ class DurableRuntime:
                         part.buffered[name] = left[name]
                         self._left[section] = left[name][0]
         self.words = state["session"]
-        self.local.rest()
 
     # ---- a step ----------------------------------------------------------------------------------------
 
@@ -292,7 +294,6 @@ class DurableRuntime:
             for name, blocks in part.buffered.items()
             if blocks
         }
-        self.local.rest()
 
 
 # ---- rows as words ---------------------------------------------------------------------------------------

@@ -109,8 +109,13 @@ class Host:
         self.fed = sum(len(diffs) for _, _, diffs in rows.values())
         return results
 
+    def keep_last(self) -> None:
+        """The last advance counts, and is not taken back by what happens before the next has begun."""
+        for worker in self.workers:
+            worker.keep_last()
+
     def rest(self) -> None:
-        """The last advance will not be taken back: what it left is put in order, at once where it was large."""
+        """What the last advance left is put in order, at once where it was large; it is not taken back after that."""
         is_large, self.fed = self.fed >= LARGE_STEP, 0
         for worker in self.workers:
             if is_large:

@@ -102,6 +102,8 @@ class LocalRuntime:
         events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
 
     def advance_quietly(self, frontiers: dict[str, Antichain]) -> None:
+        for part in self.parts:
+            part.host.keep_last()
         if len(self.parts) == 1 and not self.parts[0].stage.exports:
             self.advance_alone(self.parts[0], frontiers)
         else:
@@ -131,6 +133,7 @@ class LocalRuntime:
         part = self.parts[0]
         if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
             return False
+        part.host.keep_last()
         try:
             results = part.host.advance_moment(name, moment, rows)
         except BaseException:

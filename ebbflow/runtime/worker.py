@@ -272,6 +272,13 @@ class Worker:
 
     # ---- an advance -------------------------------------------------------------------------
 
+    def keep_last(self) -> None:
+        """The last advance counts: nothing is left to undo until the next one has begun."""
+        H, W = self.H, self.W
+        H[W + h.FIRST] = self.step + 1
+        H[W + h.UNDO + h.LEN] = 0
+        self.saved = None
+
     def begin_advance(self, keeping: bool, lower=()) -> None:
         """From here on everything can be undone."""
         H, W = self.H, self.W
@@ -321,15 +328,10 @@ class Worker:
         w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
 
     def rest(self) -> None:
-        """An advance is done and counts: nothing is left to undo until the next one has begun.
+        """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago.
 
-        Memory that nothing uses goes back to the system, unless it did so a moment ago.  What is kept as an image gives
-        it back where that is made, by no clock: the same steps leave the same bytes.
+        What is kept as an image gives it back where that is made, by no clock: the same steps leave the same bytes.
         """
-        H, W = self.H, self.W
-        H[W + h.FIRST] = self.step + 1
-        H[W + h.UNDO + h.LEN] = 0
-        self.saved = None
         now = time.monotonic()
         if now >= self.trim_at and not self.heap.is_placed:
             self.trim_at = now + TRIM_SECONDS

@@ -321,7 +321,6 @@ def test_an_interruption_before_a_step_has_begun_takes_nothing_back(coordinates,
     fed(runtime, "x", *[((key, key), (t, *later), 1) for key in range(10) for t in range(3)])
     runtime.advance({"x": ((3, *later),)})
     assert len(taken(runtime, "out")) == 10
-    runtime.rest()
     before = states(runtime)
 
     def interrupted(*_):
