@@ -70,7 +70,7 @@ class Worker:
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] | None = None  # what an advance found waiting
         self.step = 0
-        self.trim_at = time.monotonic() + TRIM_SECONDS  # when memory is next returned to the system
+        self.trim_at = 0.0  # when memory may next be returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
@@ -332,9 +332,8 @@ class Worker:
 
         What is kept as an image gives it back where that is made, by no clock: the same steps leave the same bytes.
         """
-        now = time.monotonic()
-        if now >= self.trim_at and not self.heap.is_placed:
-            self.trim_at = now + TRIM_SECONDS
+        if self.H[self.W + h.LOOSE] and not self.heap.is_placed and time.monotonic() >= self.trim_at:
+            self.trim_at = time.monotonic() + TRIM_SECONDS
             self.heap.trim()
 
     def forget_block(self) -> None:

@@ -399,6 +399,7 @@ def test_no_clock_can_be_seen_in_an_image(monkeypatch):
             worker.H[block : block + 2 * h.LARGE] = 7
             h.release(worker.H, worker.W, block, 2 * h.LARGE)
             host.advance(edges_at(Random(t), t), ((t,),), ((t + 1,),))
+            host.rest()
             h.alloc(worker.H, worker.W, 2 * h.LARGE)  # whatever lies there
             names.append(files.put({"0": pages.delta()}))
             pages.settle(names[-1])

@@ -292,6 +292,21 @@ def test_a_large_step_settles_once_when_it_is_done_and_small_ones_do_not(workers
     assert taken(runtime, "one") == {((rows - 3, rows - 3), (1,)): -1, ((rows - 3, rows - 2), (1,)): 1}
 
 
+def test_what_a_load_leaves_goes_back_to_the_system_however_soon_it_is_done(monkeypatch):
+    monkeypatch.setattr("ebbflow.runtime.worker.TRIM_SECONDS", 1000.0)
+    runtime = LocalRuntime(two_inputs())
+    fed(runtime, "x", ((-1, 1), (0,), 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    runtime.rest()  # a small step before it has nothing to return
+    pairs = np.arange(16 * LARGE_STEP)
+    runtime.feed("x", np.stack([pairs, pairs]), np.ones((len(pairs), 1), np.int64), np.ones(len(pairs), np.int64))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    loose = lambda: [int(w.H[w.W + h.LOOSE]) for part in runtime.parts for w in part.host.workers]
+    assert any(loose())
+    runtime.rest()
+    assert not any(loose())
+
+
 def test_what_has_settled_is_not_taken_back():
     """Between a step that has settled and the beginning of the next, somebody may interrupt."""
     s = Sketch()
