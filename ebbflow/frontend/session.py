@@ -163,7 +163,6 @@ class Session:
         self._is_delivering = False
         self._keeping: Keeping | None = None
         self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
-        self._rest = getattr(self._runtime, "rest", lambda: None)  # when a step is done and shown
         if getattr(self._runtime, "is_durable", False):
             try:
                 self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
@@ -592,6 +591,11 @@ class Session:
             for other in raised[1:]:
                 raised[0].add_note(f"another subscriber raised too: {other!r}")
             raise raised[0]
+
+    def _rest(self) -> None:
+        """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
+        if not self._is_closed and hasattr(self._runtime, "rest"):
+            self._runtime.rest()
 
     def _release(self) -> None:
         if not self._is_closed:

@@ -228,6 +228,15 @@ def test_counters_are_readable_after_the_end(tmp_path):
     assert live.counters()["rows"] > 0 and live.snapshot("reach").rows() == []
 
 
+def test_a_subscriber_may_close_the_session_that_it_hears_of(tmp_path):
+    live = reach_flow().run(checkpoint=tmp_path / "state")
+    live.subscribe("reach", lambda _, frontier: live.close() if frontier else None)
+    live.insert("edges", [(1, 2)])
+    live.insert("roots", [(1,)])
+    live.commit()
+    assert live.frontier("reach") == [] and sorted(live.snapshot("reach").rows()) == [(1, 1, 1), (1, 2, 1)]
+
+
 # ---- refusals -----------------------------------------------------------------------------------------
 
 
