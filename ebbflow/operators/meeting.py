@@ -38,6 +38,12 @@ def line_of(meeting, worker):
     return meeting + LINE * (worker + 1)
 
 
+@inline
+def is_stopped(H, W):
+    """Whether somebody will not come."""
+    return load_shared(H[W + MEETING] + STOPPED) != 0
+
+
 @kernel
 def all_arrived(H, W):
     """Wait until every worker has arrived as often as this one; False if it takes too long, or one stays away."""
@@ -49,7 +55,7 @@ def all_arrived(H, W):
         while load_shared(at) < often:
             looks += 1
             if looks > SPINS:
-                if load_shared(meeting + STOPPED) or looks > SPINS + TURNS:
+                if is_stopped(H, W) or looks > SPINS + TURNS:
                     return False
                 give_way()
     return True

@@ -78,7 +78,8 @@ class Host:
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         several = threads and workers > 1
-        self.threads = ThreadPoolExecutor(workers, "ebbflow", initializer=wrap_around) if several else None
+        self.threads = in_threads(workers) if several else None
+        self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
@@ -124,10 +125,12 @@ class Host:
 
     def undo(self) -> None:
         """Take back the last advance, finished or not."""
+        self.stop_all()
         for worker in self.workers:
             worker.undo()
 
     def close(self) -> None:
+        self.stop_all()
         if self.threads is not None:
             self.threads.shutdown()
 
@@ -334,20 +337,41 @@ class Host:
         assert self.threads is not None
         self.open_meeting()
         running: list[Future[int]] = []
+        self.may_walk = True
         try:
             for worker in self.workers:
                 running.append(self.threads.submit(worker.run_meeting))
             wait(running, return_when=FIRST_EXCEPTION)
-            return [one.result() for one in running]
+            reasons = [one.result() for one in running]
         except BaseException:
-            for worker in self.workers:
-                worker.stopped = True
-            wait(running)
+            self.stop_all()
             raise
-        finally:
-            for worker in self.workers:
-                worker.stopped = False
-                worker.H[worker.W + h.MEETING] = 0
+        self.may_walk = False
+        self.close_meeting()
+        return reasons
+
+    def stop_all(self) -> None:
+        """Nobody walks any more, however often this is interrupted: what they work on is about to be put back.
+
+        A thread may have begun of which the one who was interrupted does not know; so all of them end.
+        """
+        while self.may_walk:
+            try:
+                for worker in self.workers:
+                    worker.stopped = True
+                self.lines[meeting.STOPPED] = 1
+                assert self.threads is not None
+                self.threads.shutdown(cancel_futures=True)
+                self.threads = in_threads(len(self.workers))
+                self.close_meeting()
+                self.may_walk = False
+            except KeyboardInterrupt:  # the first one is told
+                continue
+
+    def close_meeting(self) -> None:
+        for worker in self.workers:
+            worker.stopped = False
+            worker.H[worker.W + h.MEETING] = 0
 
     def open_meeting(self) -> None:
         """A place where the workers' walks meet by themselves, with nobody there yet."""
@@ -365,6 +389,10 @@ class Host:
             for words in letters:
                 if len(words):
                     worker.receive(words)
+
+
+def in_threads(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, "ebbflow", initializer=wrap_around)
 
 
 def distinct(times: list[np.ndarray]) -> np.ndarray:

@@ -66,6 +66,7 @@ class LocalRuntime:
         ]
         self.inputs = [node.name for node in graph.nodes if isinstance(node, n.Input)]
         self.done: dict[str, list[Rows]] = {}
+        self.begun: list[Part] = []  # where an advance has begun that neither counts yet nor was taken back
         self.frontiers: dict[str, Antichain] = {}
         self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
         self.part_of = {name: part for part in self.parts for name in part.host.plan.outputs}
@@ -102,6 +103,7 @@ class LocalRuntime:
         events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
 
     def advance_quietly(self, frontiers: dict[str, Antichain]) -> None:
+        self.take_back()
         for part in self.parts:
             part.host.keep_last()
         if len(self.parts) == 1 and not self.parts[0].stage.exports:
@@ -116,12 +118,13 @@ class LocalRuntime:
         rows, left = split(part.buffered, upper)
         if not rows and upper == part.frontier:
             return
+        self.begun = [part]
         try:
             results = part.host.advance(rows, part.frontier, upper)
         except BaseException:
-            part.host.undo()
+            self.take_back()
             raise
-        part.frontier, part.buffered = upper, left
+        part.frontier, part.buffered, self.begun = upper, left, []
         for name, blocks in results.items():
             self.done.setdefault(name, []).extend(blocks)
 
@@ -133,16 +136,24 @@ class LocalRuntime:
         part = self.parts[0]
         if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
             return False
+        self.take_back()
         part.host.keep_last()
+        self.begun = [part]
         try:
             results = part.host.advance_moment(name, moment, rows)
         except BaseException:
-            part.host.undo()
+            self.take_back()
             raise
-        part.frontier, self.frontiers = upper, dict.fromkeys(self.inputs, upper)
+        part.frontier, self.frontiers, self.begun = upper, dict.fromkeys(self.inputs, upper), []
         for output, blocks in results.items():
             self.done.setdefault(output, []).extend(blocks)
         return True
+
+    def take_back(self) -> None:
+        """Undo an advance that did not come to its end; if that is interrupted, the next one begins with it."""
+        for part in self.begun:
+            part.host.undo()
+        self.begun = []
 
     def rest(self) -> None:
         """The last advance is done and shown: what it left is put in order."""
@@ -150,7 +161,6 @@ class LocalRuntime:
             part.host.rest()
 
     def advance_in_stages(self, frontiers: dict[str, Antichain]) -> None:
-        begun: list[Part] = []
         exported: dict[str, list[Rows]] = {}
         news: list[tuple[Part, Antichain, dict[str, list[Rows]]]] = []
         shown: list[tuple[str, list[Rows]]] = []
@@ -162,7 +172,7 @@ class LocalRuntime:
                     held.setdefault(name, []).extend(exported.get(name, ()))
                 rows, left = split(held, upper)
                 if rows or upper != part.frontier:
-                    begun.append(part)
+                    self.begun.append(part)
                     for name, blocks in part.host.advance(rows, part.frontier, upper).items():
                         if name in part.stage.exports:
                             exported[name] = blocks
@@ -171,9 +181,9 @@ class LocalRuntime:
                             shown.append((name, blocks))
                 news.append((part, upper, left))
         except BaseException:
-            for part in begun:
-                part.host.undo()
+            self.take_back()
             raise
+        self.begun = []
         for part, upper, left in news:
             part.frontier, part.buffered = upper, left
         for name, blocks in shown:

@@ -18,7 +18,7 @@ from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
-from ebbflow.operators.meeting import agree_on, all_arrived, arrive, part, take_mail
+from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, part, take_mail
 from ebbflow.operators.near import AHEAD, ask_for_visits
 from ebbflow.operators.node import (
     ARRANGE,
@@ -169,10 +169,13 @@ def least_in(H, W, pc):
 
 @kernel
 def meet(H, W, loop):
-    """Meet the other workers of this process; False while somebody is missing, and then it is to be called again.
+    """Meet the other workers of this process; False while somebody is missing, and then it is to be called again, or
+    when all are to stop.
 
     leaves: all mail delivered; at a loop (its instruction; 0: none), in AGREED the least rounds pending anywhere.
     """
+    if is_stopped(H, W):
+        return False
     if H[W + STAGE] == 0:
         arrive(H, W)
         H[W + STAGE] = 1

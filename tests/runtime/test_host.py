@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 from random import Random
 
 import numpy as np
@@ -100,12 +101,14 @@ def test_a_number_of_workers_that_cannot_be_is_refused(workers):
 
 def test_all_workers_are_stopped_before_an_interrupt_is_passed_on(monkeypatch):
     host = Host(program(), 2, Pool())
-    seen = []
+    seen, begun = [], threading.Event()
 
     def interrupted():
+        begun.wait()
         raise KeyboardInterrupt
 
     def patient():
+        begun.set()
         while not host.workers[1].stopped:  # what a walk does between its pauses
             pass
         seen.append("stopped")

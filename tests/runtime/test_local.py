@@ -1,3 +1,6 @@
+import os
+import signal
+import threading
 from random import Random
 
 import numpy as np
@@ -349,3 +352,58 @@ def test_an_interruption_before_a_step_has_begun_takes_nothing_back(coordinates,
     assert states(runtime) == before
     runtime.advance({"x": ((6, *later),)})
     assert len(taken(runtime, "out")) == 18  # nine keys have a lesser number than before
+
+
+def test_workers_in_a_loop_stop_where_they_meet_however_far_they_could_walk(monkeypatch):
+    """On a machine that others keep busy, a meeting takes long, and a walk's fuel lasts for minutes."""
+    monkeypatch.setattr(w, "FULL", 1 << 60)
+    s = Sketch()
+    x = s.input("x", schema(a=LONG))
+    s.output("out", s.iterate(x, lambda v, _: s.distinct(s.map(v, a=call("add", s.col(v, "a"), lit(1))))))
+    runtime = LocalRuntime(s.graph, workers=2)
+    fed(runtime, "x", ((1,), (0,), 1))
+    before = runtime.parts[0].host.threads
+    twice = [threading.Timer(at, lambda: os.kill(os.getpid(), signal.SIGINT)) for at in (0.2, 0.21)]
+    for timer in twice:
+        timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            runtime.advance({"x": ((1,),)})
+        finally:
+            for timer in twice:
+                timer.join()
+    assert before._shutdown and not any(thread.is_alive() for thread in before._threads)
+    runtime.discard()
+    runtime.advance({"x": ((1,),)})
+    assert not taken(runtime, "out")
+    runtime.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interruption_while_a_step_is_taken_back_leaves_that_to_the_next(workers, monkeypatch):
+    runtime = LocalRuntime(two_inputs(), workers=workers)
+    fed(runtime, "x", *[((key, key), (0,), 1) for key in range(10)])
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    taken(runtime, "one")
+    before = states(runtime)
+    fed(runtime, "x", ((1, 5), (1,), 1))
+    fed(runtime, "y", ((1, 2**40), (1,), 1))  # refused, after x has had its turn
+    undo, times = host.Host.undo, []
+
+    def interrupted(self):
+        times.append(self)
+        if len(times) == 2:
+            raise KeyboardInterrupt
+        undo(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(host.Host, "undo", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert len(times) == 2
+    runtime.discard()
+    fed(runtime, "x", ((1, 2), (1,), 1))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert taken(runtime, "one") == {((1, 1), (1,)): -1, ((1, 3), (1,)): 1}
+    assert before != states(runtime)
+    runtime.close()
