@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from ebbflow.algorithms.graphs import both_ways, directed, ids_of, reversed_, undirected
 from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col
+from ebbflow.frontend.column import Column, col, lit, when
+from ebbflow.functions import abs, floor, log2, sqrt
+
+MOST_TURNS = 64  # about four times the logarithm of the fourth root of the largest number
+BETWEEN = 8  # rounds, in which a name comes far
 
 
 def connected_components(edges: Collection) -> Collection:
@@ -88,13 +92,26 @@ def strongly_connected_edges(edges: Collection) -> Collection:
 
 def _least_heard(edges: Collection, ids: Collection) -> Collection:
     """The least of `ids` that leads to each, along `edges`."""
-    start = ids.select(id="id", component="id")
+    own = ids.select(id="id", component="id")
 
     def heard(names: Collection) -> Collection:
         told = names.join(edges, on={"id": "src"}).select(id="dst", component="component")
-        return told.union(start).group_by("id").min("component")
+        return told.union(own.wait(_turn(own))).group_by("id").min("component")
 
-    return start.iterate(heard)
+    return own.filter(lit(False)).iterate(heard)
+
+
+def _turn(names: Collection) -> Column:
+    """The round in which a name sets out: least ones first, twice as many each time.
+
+    When the many come, most ids have heard a lesser name and hand none of them on.  Root and floor are exact on every
+    machine, and a logarithm of so small a whole number is never close to another answer.
+    """
+    name = names.component
+    if not names.schema["component"].is_integer:
+        return lit(0)
+    size = floor(log2(floor(sqrt(sqrt(abs(name)))) + 1) * 4)
+    return when(name < 0, BETWEEN * (MOST_TURNS - size)).otherwise(BETWEEN * (MOST_TURNS + size))
 
 
 def _alike(edges: Collection, names: Collection) -> Collection:

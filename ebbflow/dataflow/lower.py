@@ -268,6 +268,9 @@ class _Lowering:
                 self.outside(i, schema, node.action)
             case n.Linear(_, n.Delay()):
                 self.emitters[i] = self.cell(kinds.DELAY, i, schema, action=node.action)
+            case n.Linear(_, n.Wait()):
+                limit = graph.loops[graph.scopes[i][-1]].max_rounds
+                self.emitters[i] = self.cell(kinds.WAIT, i, schema, action=node.action, limit=limit)
             case n.Linear(_, n.Map() | n.Filter()):
                 stage = self.stage(i, node)
                 if self.needs_outside(stage):
@@ -439,7 +442,7 @@ class _Lowering:
                 case kinds.REDUCE:
                     schema = self.graph.schemas[node.source]
                     cell.pipes = [self.into(pipe, schema, cell.key + cell.values) for pipe in self.paths(node.source)]
-                case kinds.OUTPUT | kinds.OUTSIDE | kinds.DELAY:
+                case kinds.OUTPUT | kinds.OUTSIDE | kinds.DELAY | kinds.WAIT:
                     cell.pipes = self.paths(node.source)
                 case kinds.SETTLE:
                     cell.pipes = self.around(i)

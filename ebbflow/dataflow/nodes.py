@@ -67,6 +67,13 @@ class Enter:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """Of what has just entered a loop, each row from the round on that this column says; null and less than 0 are 0."""
+
+    column: str
+
+
+@dataclass(frozen=True)
 class Leave:
     """Out of a loop: its coordinate is dropped, which sums all its rounds."""
 
@@ -87,7 +94,7 @@ class Inspect:
     function: Function
 
 
-Action = Map | Filter | Apply | Negate | Enter | Leave | Delay | Inspect
+Action = Map | Filter | Apply | Negate | Enter | Wait | Leave | Delay | Inspect
 
 
 # ---- what a Reduce node answers for each key ------------------------------------------------

@@ -136,6 +136,8 @@ def _action_json(action: n.Action, function: Callable[[n.Function], Any]) -> Jso
             return {"do": "negate"}
         case n.Enter(loop):
             return {"do": "enter", "loop": loop}
+        case n.Wait(column):
+            return {"do": "wait", "column": column}
         case n.Leave(loop):
             return {"do": "leave", "loop": loop}
         case n.Delay(times):
@@ -227,6 +229,8 @@ def _action(entry: Json, own: list[n.Function]) -> n.Action:
             return n.Negate()
         case "enter":
             return n.Enter(entry["loop"])
+        case "wait":
+            return n.Wait(entry["column"])
         case "leave":
             return n.Leave(entry["loop"])
         case "delay":

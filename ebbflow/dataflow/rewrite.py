@@ -189,7 +189,7 @@ def is_set(graph: Graph, number: int) -> bool:
     match graph.nodes[number]:
         case n.Reduce(_, _, n.Threshold(None) | n.Aggregates()):
             return True
-        case n.Linear(source, n.Filter() | n.Enter() | n.Leave() | n.Inspect()):
+        case n.Linear(source, n.Filter() | n.Enter() | n.Wait() | n.Leave() | n.Inspect()):
             return is_set(graph, source)
     return False
 
@@ -320,6 +320,8 @@ def _ask_sources(graph: Graph, number: int, read: list[set[str]]) -> None:
             read[source].update(mine, columns_of(condition))
         case n.Linear(source, n.Negate() | n.Enter() | n.Leave() | n.Delay()):
             read[source].update(mine)
+        case n.Linear(source, n.Wait(column)):
+            read[source].update(mine, [column])
         case n.Concat(sources):
             for source in sources:
                 read[source].update(mine)

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.schema import RESERVED, Type
+from ebbflow.columns.schema import LONG, RESERVED, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.order import Tangled, blocks
 from ebbflow.dataflow.words import called, expression, kind, loop_called
@@ -129,6 +129,25 @@ def enters_one_loop(graph: Graph) -> Breaches:
                 f" loop {loop}.",
                 at=graph.places[number],
                 hint="Enter the loops around it first, outermost first.",
+            )
+
+
+@rule("What waits for a round has just entered the loop, with the round in a column of whole numbers")
+def waits_at_the_entrance(graph: Graph) -> Breaches:
+    """Rows that are already on their way through the rounds have times of their own."""
+    for number, node in _linear(graph, n.Wait):
+        source, column = graph.nodes[node.source], node.action.column  # type: ignore[union-attr]
+        if not isinstance(source, n.Linear) or not isinstance(source.action, n.Enter):
+            yield PlanError(
+                f"{called(graph, node.source)} waits for a round, and does not come from outside the loop.",
+                at=graph.places[number],
+                hint="Let what comes into the loop wait, before anything of the loop is joined with it.",
+            )
+        schema = graph.schemas[node.source]
+        if column not in schema or schema[column] != LONG:
+            yield PlanError(
+                f'{called(graph, node.source)} waits for the round "{column}", which is no column of type long.',
+                at=graph.places[number],
             )
 
 

@@ -401,6 +401,24 @@ class Collection:
         results, _ = looping.iterate(self._graph, starts, body, number, self._at, max_rounds, on_limit)
         return results[0]
 
+    def wait(self, rounds: object) -> Collection:
+        """In the body of a loop: this collection from outside, each row from a round of its own on.
+
+        What a loop comes to at last is the same; how much it does on the way is not.  Names that win late are best let
+        in late, as here the larger ones.  Null and numbers below 0 are 0; rounds beyond `max_rounds` never come.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> start = edges.select(id="src", name="src").union(edges.select(id="dst", name="dst"))
+        >>> least = start.filter(ebb.lit(False)).iterate(lambda least: least.join(edges, on={"id": "src"})
+        ...     .select("name", id="dst").union(start.wait(lambda r: r.name * 10)).group_by("id").min("name"))
+        >>> flow.output("least", least)
+        >>> flow.compute(edges=[(1, 2), (2, 3)])["least"].rows()
+        [(1, 1, 1), (2, 1, 1), (3, 1, 1)]
+        """
+        return self._at(looping.waiting(self._graph, self._node, rounds))
+
     def delay(self, fn: Callable[..., object]) -> Collection:
         """Every change at a later time: `delay(lambda t: t + 10)`.
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ebbflow.columns.expression import Column as Read
-from ebbflow.columns.operations import cast, common_type
+from ebbflow.columns.operations import cast, common_type, converted
+from ebbflow.columns.schema import LONG
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import PlanError, users_place
-from ebbflow.frontend.shaping import project
+from ebbflow.errors import PlanError, TypeMismatch, users_place
+from ebbflow.frontend.lineage import called
+from ebbflow.frontend.shaping import computed, every_column, project
 
 Made = TypeVar("Made")
 
@@ -42,6 +44,27 @@ def iterate(
         following = [_shaped(graph, variable, number_of(answer)) for variable, answer in zip(variables, answers)]
         bound = [graph.bind(variable, number) for variable, number in zip(variables, following)]
         return [made(graph.add(n.Linear(number, n.Leave(loop)), place)) for number in bound], single
+
+
+def waiting(graph: Graph, node: int, rounds: object) -> int:
+    """The collection inside the loop whose body is being written, each row from its own round on."""
+    if len(graph.scopes[node]) >= len(graph.here):
+        where = "is inside the loop already" if graph.here else "is not used in a loop"
+        raise PlanError(
+            f"wait lets rows come into a loop later, and {called(graph, node)} {where}.",
+            hint="Write it in the body of a loop, of a collection from outside: start.wait(lambda r: r.rank).",
+        )
+    _, expr = computed(graph, node, rounds, "wait")
+    if not expr.type.is_integer:
+        raise TypeMismatch(
+            f"wait is given a {expr.type}; a round is a whole number.", hint='Round it, and .cast("long").'
+        )
+    columns, name = every_column(graph.schemas[node]), "round"
+    while name in graph.schemas[node]:
+        name += "_"
+    place = users_place()
+    (entered,) = graph.lift((project(graph, node, [*columns, (name, converted(expr, LONG))]),), graph.here, place)
+    return project(graph, graph.add(n.Linear(entered, n.Wait(name)), place), columns)
 
 
 def name_of_variable(body: Callable[..., object]) -> str:

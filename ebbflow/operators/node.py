@@ -27,14 +27,17 @@ KEPT = 32  # whether a reduce keeps its output family
 SPEC = 33  # address of the reducer's description
 ASK, ANSWER = 34, 38  # vectors for a user's function
 RAW = 42  # an output whose rows arrive consolidated
-MOST_ROUNDS, ROUNDS_FIELD = 43, 44  # a settling node that refuses to go on: from this round of that field
+MOST_ROUNDS, ROUNDS_FIELD = (
+    43,
+    44,
+)  # a settling node that refuses to go on, or one that waits: from this round of that field
 TALLY_AT = 45  # of a reduction that keeps nothing but sums: the address of its tally, else 0
 # ---- a join has besides ---------------------------------------------------------------------------
 LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
 DEPTH = 51  # how many loops the node is in
 NODE = 54
 
-INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE, WAIT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put aside here
 
 # ---- a bucket: rounds, serial, a vector of keys or rows, a vector of the rows of a crowd --------------

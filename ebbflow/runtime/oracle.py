@@ -331,7 +331,7 @@ class Meaning:
         self.turns = _rounds_that_matter(graph)
         self.variables = {number: self._variables(*left) for number, left in _loops_left(graph)}
 
-    def _needs(self, number: int) -> set[int]:
+    def needs(self, number: int) -> set[int]:
         """The nodes this node is computed from, itself included, back to what is given."""
         found: set[int] = set()
         todo = [number]
@@ -346,7 +346,7 @@ class Meaning:
 
     def reads(self, number: int) -> frozenset[int]:
         """The inputs, and delays, that a node is computed from."""
-        return frozenset(filter(self.is_given, self._needs(number)))
+        return frozenset(filter(self.is_given, self.needs(number)))
 
     def inputs(self, number: int) -> frozenset[str]:
         """The names of the inputs that a node is computed from, through delays too."""
@@ -356,7 +356,7 @@ class Meaning:
 
     def _variables(self, source: int, loop: int) -> list[int]:
         """The variables of a loop that decide what a node in it holds."""
-        nodes = ((number, self.graph.nodes[number]) for number in sorted(self._needs(source)))
+        nodes = ((number, self.graph.nodes[number]) for number in sorted(self.needs(source)))
         return [number for number, node in nodes if isinstance(node, n.Feedback) and node.loop == loop]
 
     def is_given(self, number: int) -> bool:
@@ -395,7 +395,7 @@ class Meaning:
                 return lambda rows: total((out, weight) for row, weight in rows.items() for out in answers(row))
             case n.Negate():
                 return lambda rows: {row: -weight for row, weight in rows.items()}
-        return lambda rows: rows  # Enter, Leave, Delay: the moment knows; Inspect passes everything on
+        return lambda rows: rows  # Enter, Wait, Leave, Delay: the moment knows; Inspect passes everything on
 
     def _own_rows(
         self, function: n.Function, how: str, schema: Schema, given: Schema
@@ -518,6 +518,8 @@ def _rounds_that_matter(graph: Graph) -> list[tuple[bool, ...]]:
             match node:
                 case n.Feedback(_, loop):
                     found |= {loop} | loops[graph.next_of[number]]
+                case n.Linear(_, n.Wait()):
+                    found |= {graph.scopes[number][-1]}
                 case n.Linear(_, n.Leave(loop)):
                     found -= {loop}
             grew, loops[number] = grew or found != loops[number], found
@@ -531,9 +533,13 @@ class Moment:
         self.meaning, self.graph, self.given = meaning, meaning.graph, given
         self.known: dict[tuple[int, Time], Collection] = {}
 
+    def _turning(self, number: int, rounds: Time) -> Time:
+        """The rounds, without those that make no difference to a node."""
+        return tuple(r if turns else 0 for r, turns in zip(rounds, self.meaning.turns[number], strict=True))
+
     def at(self, number: int, rounds: Time = ()) -> Collection:
         """A node's collection in these rounds of the loops around it."""
-        rounds = tuple(r if turns else 0 for r, turns in zip(rounds, self.meaning.turns[number], strict=True))
+        rounds = self._turning(number, rounds)
         known = self.known.get((number, rounds))
         if known is None:
             known = self.known[number, rounds] = self._evaluate(number, rounds)
@@ -549,6 +555,9 @@ class Moment:
         match self.graph.nodes[number]:
             case n.Linear(source, n.Enter()):
                 return self.at(source, rounds[:-1])
+            case n.Linear(source, n.Wait(column)):
+                at = self.graph.schemas[source].index(column)
+                return {row: weight for row, weight in self.at(source, rounds).items() if row[at] <= rounds[-1]}
             case n.Linear(source, n.Leave(loop)):
                 return self._settled(source, loop, self.meaning.variables[number], rounds)
             case n.Feedback(start):
@@ -561,16 +570,34 @@ class Moment:
     def _settled(self, source: int, loop: int, variables: list[int], rounds: Time) -> Collection:
         """The source once none of its variables changes any more, or in the loop's last round."""
         limit = self.graph.loops[loop].max_rounds
-        for r in range(limit if limit is not None else PATIENCE):
+        coming = self._coming(source, loop, rounds, limit)
+        r = 0
+        while r < (limit if limit is not None else coming[-1] + PATIENCE):
             inside = (*rounds, r)
-            if all(self.at(self.graph.next_of[v], inside) == self.at(v, inside) for v in variables):
+            if any(self.at(self.graph.next_of[v], inside) != self.at(v, inside) for v in variables):
+                r += 1
+            elif coming[-1] <= r:
                 return self.at(source, inside)
+            else:  # nothing changes before the next rows come
+                r = next(then for then in coming if then > r)
+                for v in variables:
+                    self.known[v, self._turning(v, (*rounds, r))] = self.at(v, inside)
         if limit is None or self.graph.loops[loop].on_limit == "raise":
             raise NeverSettles(
                 f"the loop still changes after {PATIENCE if limit is None else limit} rounds.",
                 hint="Make the body reach a fixed point (often by distinct or min), or bound it with max_rounds.",
             )
         return self.at(source, (*rounds, limit - 1))
+
+    def _coming(self, source: int, loop: int, rounds: Time, limit: int | None) -> list[int]:
+        """The rounds of a loop in which rows come into it, the first among them."""
+        found = {0}
+        for number in self.meaning.needs(source):
+            match self.graph.nodes[number]:
+                case n.Linear(entered, n.Wait(column)) if self.graph.scopes[number][-1] == loop:
+                    at = self.graph.schemas[entered].index(column)
+                    found |= {row[at] for row in self.at(entered, (*rounds, 0)) if row[at] > 0}
+        return sorted(r for r in found if limit is None or r < limit)
 
 
 def evaluate(graph: Graph, node: int, given: dict[str, Collection], pool: object = None) -> Collection:

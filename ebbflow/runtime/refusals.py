@@ -55,6 +55,13 @@ def refusal(worker) -> EbbflowError:
         case h.DIFF_OVERFLOW:
             what = f"A row would be there {word:,} times{when}; at most {DIFF_AT_MOST:,} copies of a row can be kept."
             return NumberOverflow(what, at=place, hint=STAYS)
+        case h.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
+            most = (1 << int(H[W + h.BITS])) - 1
+            return NumberOverflow(
+                f"A row waits for round {word:,} of its loop{when}; loops here have at most {most:,}.",
+                at=place,
+                hint=STAYS,
+            )
         case h.ROUNDS_OVERFLOW:
             most = (1 << int(H[W + h.BITS])) - 1
             return NeverSettles(f"A loop went round {most:,} times and still changes{when}.", at=place, hint=STAYS)

@@ -33,6 +33,7 @@ from ebbflow.operators.node import (
     KIND,
     LANES,
     LEAST,
+    MOST_ROUNDS,
     NUMBER,
     OP,
     OUTPUT,
@@ -41,11 +42,13 @@ from ebbflow.operators.node import (
     PASS,
     READERS,
     REDUCE,
+    ROUNDS_FIELD,
     SETTLE,
     SIDE_ROWS,
     SPEC,
     TALLY_AT,
     TB,
+    WAIT,
     clear_pending,
     emit,
     queue,
@@ -59,6 +62,7 @@ from ebbflow.trace.heap import (
     AGREED,
     BACKWARDS,
     BEST,
+    BITS,
     CAP,
     COORDS,
     CROWD,
@@ -83,6 +87,7 @@ from ebbflow.trace.heap import (
     PLACE,
     PTR,
     ROUNDS,
+    ROUNDS_OVERFLOW,
     ROW,
     SEAL,
     STAGE,
@@ -145,7 +150,7 @@ NULL = -9223372036854775808
 def pending_at(H, nd):
     """The least rounds with something to do at a node, NOTHING when there is nothing."""
     kind = H[nd + KIND]
-    if kind == PASS or kind == OUTSIDE or kind == DELAY:
+    if kind == PASS or kind == OUTSIDE or kind == DELAY or kind == WAIT:
         return H[nd + LEAST] if H[nd + BUFFER + LEN] else NOTHING
     n = H[nd + BUCKETS + LEN]
     return H[H[nd + BUCKETS + PTR] + n - BUCKET] if n else NOTHING
@@ -259,6 +264,30 @@ def delay_rows(H, W, nd):
 
 
 @kernel
+def wait_rows(H, W, nd):
+    """Move the node's rows to the round that a lane of theirs says; where the loop ends before it, they end here.
+
+    needs:  rows at round 0 of the node's loop.
+    """
+    width = H[nd + LANES] + 3
+    most = H[nd + MOST_ROUNDS]
+    p = H[nd + BUFFER + PTR]
+    kept = 0
+    for at in range(0, H[nd + BUFFER + LEN], width):
+        e = p + at
+        k = max(H[e + 3 + H[nd + SPEC]], 0)
+        if k >> H[W + BITS]:
+            if most < 0 or k < most:
+                fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], H[e + 1], k)
+                return
+        elif most < 0 or k < most:
+            H[e] += k << H[nd + ROUNDS_FIELD]
+            copy_words(H, e, p + kept, width)
+            kept += width
+    H[nd + BUFFER + LEN] = kept
+
+
+@kernel
 def walk(H, W):
     """Go on from where the walk stands until it is finished, or something outside is needed.  Returns the reason."""
     pc = H[W + PC]
@@ -315,6 +344,8 @@ def walk(H, W):
                     return CALLS
                 if kind == DELAY:
                     delay_rows(H, W, nd)
+                elif kind == WAIT:
+                    wait_rows(H, W, nd)
                 if kind != OUTPUT:
                     flush(H, W, nd)
             pc += INSTRUCTION

@@ -140,6 +140,13 @@ class Worker:
         elif cell.kind == kinds.DELAY:
             words = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
             H[a + kinds.SPEC] = self.keep_program(words)
+        elif cell.kind == kinds.WAIT:
+            H[a + kinds.SPEC], H[a + kinds.ROUNDS_FIELD] = (
+                cell.schema.index(cell.action.column),
+                self.shift[cell.depth - 1],
+            )
+            if cell.limit is not None:
+                H[a + kinds.MOST_ROUNDS] = cell.limit
 
     def lay_table(self, a: int, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
         heap, H = self.heap, self.H

@@ -101,6 +101,34 @@ def two_loops_entered_at_once():
     return d
 
 
+WAITS = "What waits for a round has just entered the loop, with the round in a column of whole numbers"
+
+
+def waiting(column, *between):
+    d = drafted(Schema((Field("a", LONG), Field("b", DOUBLE))))
+    d.loop()
+    at = d.put(n.Linear(0, n.Enter(0)), d.graph.schemas[0], scope=(0,))
+    for action in between:
+        at = d.put(n.Linear(at, action), d.graph.schemas[0], scope=(0,))
+    d.put(n.Linear(at, n.Wait(column)), d.graph.schemas[0], scope=(0,))
+    return d
+
+
+@breaks(WAITS, "does not come from outside")
+def a_wait_after_something_in_the_loop():
+    return waiting("a", n.Negate())
+
+
+@breaks(WAITS, "no column of type long")
+def a_wait_for_a_fraction():
+    return waiting("b")
+
+
+@breaks(WAITS, "no column of type long")
+def a_wait_for_a_column_that_is_not_there():
+    return waiting("c")
+
+
 @breaks("Leave leads out of the loop the collection is in", "innermost loop first")
 def leaving_from_outside():
     d = drafted(PAIR)
@@ -437,6 +465,10 @@ def test_an_arrangement_may_enter_a_loop():
     inside = d.put(n.Linear(arranged, n.Enter(0)), scope=(0,))
     d.put(n.Join(inside, inside, TAKEN), scope=(0,))
     check(d.graph)
+
+
+def test_a_wait_for_a_round_passes():
+    check(waiting("a").graph)
 
 
 def test_a_delay_to_a_later_time_passes():

@@ -6,7 +6,7 @@ import ebbflow as ebb
 from ebbflow import col
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import EbbflowError, PlanError, UnknownColumn
+from ebbflow.errors import EbbflowError, NumberOverflow, PlanError, TypeMismatch, UnknownColumn
 
 
 @pytest.fixture
@@ -186,3 +186,57 @@ def test_mutual_recursion_needs_an_answer_for_each(flow, edges):
         flow.iterate(lambda a, b: a, a=edges, b=edges)
     with pytest.raises(PlanError, match="its body returned a"):
         flow.iterate(lambda a, b: {"a": a}, a=edges, b=edges)
+
+
+# ---- rows that wait -------------------------------------------------------------------------------------
+
+
+def heard(names, edges, own):
+    return names.join(edges, on={"id": "src"}).select(id="dst", name="name").union(own).group_by("id").min("name")
+
+
+def test_waiting_rows_enter_with_their_round_and_lose_it_again(flow, edges):
+    own = edges.select(id="src", name="src")
+    found = own.iterate(lambda names: heard(names, edges, own.wait(lambda r: r.name * 3)))
+    (wait,) = (i for i, node in enumerate(flow.graph.nodes) if isinstance(getattr(node, "action", None), n.Wait))
+    assert str(flow.graph.schemas[wait]) == "id long, name long, round long"
+    assert found.columns == ["id", "name"]
+    check(flow.graph)
+
+
+def test_a_column_called_round_stays(flow):
+    xs = flow.input("xs", "round long, x long")
+    flow.output("out", xs.iterate(lambda c: c.union(xs.wait("x").negate()).distinct().union(xs).distinct()))
+    assert flow.compute(xs=[(7, 1)])["out"].rows() == [(7, 1, 1)]
+
+
+@pytest.mark.parametrize("rounds", [3, "x", col("x") + 1, lambda r: ebb.when(r.x > 1, None).otherwise(-r.x)])
+def test_the_round_may_be_anything_that_is_a_whole_number(flow, rounds):
+    xs = flow.input("xs", "x long")
+    flow.output("out", xs.filter(ebb.lit(False)).iterate(lambda c: c.union(xs.wait(rounds)).distinct()))
+    assert flow.compute(xs=[(1,), (2,)])["out"].rows() == [(1, 1), (2, 1)]
+
+
+def test_rounds_that_a_bounded_loop_does_not_have_never_come(flow):
+    xs = flow.input("xs", "x long")
+    flow.output("out", xs.iterate(lambda c: c.filter(ebb.lit(False)).union(xs.wait("x")), max_rounds=3))
+    assert flow.compute(xs=[(0,), (2,), (3,), (2**62,)])["out"].rows() == [(0, 1), (2, 1)]
+
+
+def test_a_round_beyond_what_can_be_counted_is_refused(flow):
+    xs = flow.input("xs", "x long")
+    flow.output("out", xs.iterate(lambda c: c.union(xs.wait("x")).distinct()))
+    with flow.run() as live:
+        live.insert("xs", [(2**62,)])
+        with pytest.raises(NumberOverflow, match="waits for round 4,611,686,018,427,387,904 of its loop at time 0"):
+            live.commit()
+        live.discard()
+
+
+def test_wait_is_for_what_comes_into_a_loop(flow, edges):
+    with pytest.raises(PlanError, match="edges is not used in a loop"):
+        edges.wait(3)
+    with pytest.raises(PlanError, match="is inside the loop already"):
+        edges.iterate(lambda c: c.wait(3))
+    with pytest.raises(TypeMismatch, match="a round is a whole number"):
+        edges.iterate(lambda c: c.union(edges.wait(col("src") / 2)).distinct())

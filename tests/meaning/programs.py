@@ -210,6 +210,12 @@ class Sketch:
             source = self.enter(source, parent)
         return self.linear(source, n.Enter(loop))
 
+    def wait(self, source: int, loop: int, rounds: Expr) -> int:
+        """Into a loop, each row in the round that an expression over it says."""
+        kept = {name: name for name in self.schema(source).names}
+        entered = self.enter(self.map(source, **kept, round=rounds), loop)
+        return self.map(self.linear(entered, n.Wait("round")), **kept)
+
     def variable(self, start: int, loop: int, index: int = 0) -> int:
         return self.add(n.Feedback(self.enter(start, loop), loop, index))
 
@@ -254,37 +260,43 @@ def distances(s: Sketch, edges: int, roots: int) -> int:
     return s.iterate(start, body)
 
 
-def labels(s: Sketch, edges: int, parent: int | None = None) -> int:
-    """(a node, b the least node from which it is reached), each node by itself too."""
+def labels(s: Sketch, edges: int, parent: int | None = None, between: int = 0) -> int:
+    """(a node, b the least node from which it is reached), each node by itself too.
+
+    `between`: labels set out one after the other, so many rounds apart.
+    """
     nodes = s.distinct(s.concat(s.map(edges, a="a", b="a"), s.map(edges, a="b", b="b")))
+    start = s.filter(nodes, lit(False, BOOLEAN)) if between else nodes
 
     def body(known: int, loop: int) -> int:
         stepped = s.join(known, s.enter(edges, loop), {"a": "a"}, a="right.b", b="left.b")
-        return s.aggregate(s.concat(stepped, s.enter(nodes, loop)), ("a",), b=("min", "b"))
+        turn = call("mul", s.col(nodes, "b"), lit(between)) if between else None
+        own = s.enter(nodes, loop) if turn is None else s.wait(nodes, loop, turn)
+        return s.aggregate(s.concat(stepped, own), ("a",), b=("min", "b"))
 
-    return s.iterate(nodes, body, parent)
-
-
-def components(s: Sketch, edges: int) -> int:
-    return labels(s, s.concat(edges, s.map(edges, a="b", b="a")))
+    return s.iterate(start, body, parent)
 
 
-def trimmed(s: Sketch, cycle: int, edges: int, loop: int) -> int:
+def components(s: Sketch, edges: int, between: int = 0) -> int:
+    return labels(s, s.concat(edges, s.map(edges, a="b", b="a")), between=between)
+
+
+def trimmed(s: Sketch, cycle: int, edges: int, loop: int, between: int) -> int:
     """The edges, turned around, whose ends get one label when labels follow `cycle`."""
-    known = labels(s, cycle, loop)
+    known = labels(s, cycle, loop, between)
     left = s.join(edges, known, {"a": "a"}, a="left.a", b="left.b", x="right.b")
     both = s.join(left, known, {"b": "a"}, a="left.a", b="left.b", x="left.x", y="right.b")
     same = s.filter(both, call("eq", s.col(both, "x"), s.col(both, "y")))
     return s.map(same, a="b", b="a")
 
 
-def strong(s: Sketch, edges: int, parent: int | None = None) -> int:
+def strong(s: Sketch, edges: int, parent: int | None = None, between: int = 0) -> int:
     """The edges inside strongly connected components."""
     reversed_edges = s.map(edges, a="b", b="a")
 
     def body(kept: int, loop: int) -> int:
         inside, turned = s.enter(edges, loop), s.enter(reversed_edges, loop)
-        return trimmed(s, trimmed(s, kept, inside, loop), turned, loop)
+        return trimmed(s, trimmed(s, kept, inside, loop, between), turned, loop, between)
 
     return s.iterate(edges, body, parent)
 
@@ -366,6 +378,7 @@ class Author:
         self.type = random.choices(kinds, [80, 7, 6, 3, 2, 2])[0]
         self.nullable = random.random() < 0.25
         self.schema = schema(a=self.type, b=self.type)
+        self.aside = Random(repr(random.getstate()))  # for what leaves all other choices as they are
         self.tags: set[str] = {f"{self.width} coordinates", str(self.type)}
         if self.nullable:
             self.tags.add("nulls")
@@ -557,16 +570,31 @@ class Author:
             return self.improving(known, parent)
         if not sets and depth == 1 and roll < 0.2:
             self.tags.add("components")
-            return labels(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent)
+            return labels(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent, self.between())
         if not sets and depth == 2 and roll < 0.12:
             self.tags.add("strong")
-            return strong(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent)
+            return strong(self.s, self.within(self.s.distinct(self.edges(known)), parent), parent, self.between())
         if not sets and depth == 1 and roll > 0.94:
             self.tags.add("core")
             return core(self.s, self.within(self.s.distinct(self.edges(known)), parent), 1 + (roll > 0.97), parent)
         if not sets and roll < 0.42:
             return self.bounded(known, depth, parent)
         return self.climbing(known, depth, parent)
+
+    def between(self) -> int:
+        """How many rounds apart labels set out; numbers only can be multiplied."""
+        return self.aside.choice([0, 1, 3]) if self.type == LONG else 0
+
+    def entered(self, source: int, loop: int) -> int:
+        """Into a loop; sometimes each row in a round of its own."""
+        s = self.s
+        if self.aside.random() >= 0.2:
+            return s.enter(source, loop)
+        self.tags.add("wait")
+        rounds: Expr = lit(self.aside.randint(0, 5))
+        if s.schema(source)["b"] == LONG and self.aside.random() < 0.8:
+            rounds = call("mod", s.col(source, self.aside.choice("ab")), lit(self.aside.randint(2, 7)))
+        return s.wait(source, loop, rounds)
 
     def within(self, source: int, loop: int | None) -> int:
         return source if loop is None else self.s.enter(source, loop)
@@ -579,7 +607,7 @@ class Author:
         if len(starts) > 1:
             self.tags.add("mutual")
         variables = [s.variable(start, loop, i) for i, start in enumerate(starts)]
-        outer = [s.enter(s.distinct(self.edges(known)), loop) for _ in range(random.randint(1, 2))]
+        outer = [self.entered(s.distinct(self.edges(known)), loop) for _ in range(random.randint(1, 2))]
         inside = [*outer, *variables]
         if random.random() < 0.75:  # a step along edges, which takes many rounds
             path = s.join(variables[0], random.choice(outer), {"b": "a"}, a="left.a", b="right.b")
@@ -591,7 +619,7 @@ class Author:
             inside.append(self.loop(inside, depth - 1, loop, sets=True))
             self.grow(inside, random.randint(0, 1), self.monotone)
         for variable, start in zip(variables, starts, strict=True):
-            parts = [s.enter(start, loop), inside[-1] if variable == variables[0] else self.pick(inside)]
+            parts = [self.entered(start, loop), inside[-1] if variable == variables[0] else self.pick(inside)]
             s.becomes(variable, s.distinct(s.concat(*parts)))
         following = [s.graph.next_of[variable] for variable in variables]
         return s.leave(random.choice([*following, *following, inside[-1]]), loop)
@@ -614,9 +642,9 @@ class Author:
         edges, start = s.distinct(self.edges(known)), self.start(known)
 
         def body(found: int, loop: int) -> int:
-            stepped = s.join(found, s.enter(edges, loop), {"a": "a"}, a="right.b", b="left.b")
+            stepped = s.join(found, self.entered(edges, loop), {"a": "a"}, a="right.b", b="left.b")
             further = s.map(stepped, a="a", b=call("add", s.col(stepped, "b"), lit(random.randint(0, 2))))
-            return s.aggregate(s.concat(further, s.enter(start, loop)), ("a",), b=("min", "b"))
+            return s.aggregate(s.concat(further, self.entered(start, loop)), ("a",), b=("min", "b"))
 
         return s.iterate(s.aggregate(start, ("a",), b=("min", "b")), body, parent)
 
@@ -626,7 +654,7 @@ class Author:
         loop = s.loop(parent, max_rounds=random.randint(1, 4))
         starts = [self.pick(known) for _ in range(1 + (random.random() < 0.25))]
         variables = [s.variable(start, loop, i) for i, start in enumerate(starts)]
-        inside = [s.enter(self.pick(known), loop), *variables]
+        inside = [self.entered(self.pick(known), loop), *variables]
         self.grow(inside, random.randint(1, 3), self.free)
         if depth > 1:
             inside.append(self.loop(inside, depth - 1, loop, sets=False))

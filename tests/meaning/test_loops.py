@@ -58,6 +58,49 @@ def test_strong_components_are_a_loop_of_loops(s, edges):
     return strong(s, s.distinct(edges))
 
 
+@claim(schemas={"edges": PAIR}, widths=(1, 2), examples=25)
+def test_labels_that_set_out_one_after_the_other(s, edges):
+    return components(s, s.distinct(edges), between=2)
+
+
+@claim(schemas={"edges": PAIR}, widths=(1, 2), examples=20)
+def test_labels_set_out_one_after_the_other_in_a_loop_of_loops(s, edges):
+    return strong(s, s.distinct(edges), between=3)
+
+
+@claim(widths=(1, 2, 3), examples=25)
+def test_rows_that_wait_are_there_from_their_round_on(s, x, y):
+    """Where rounds count, it shows: the loop adds one to whatever is there."""
+    body = lambda v, loop: s.concat(grown(s, v, None), s.wait(y, loop, s.col(y, "a")))
+    return s.iterate(x, body, max_rounds=4)
+
+
+@claim(examples=25)
+def test_a_loop_goes_on_after_a_pause_when_rows_still_wait(s, x, y):
+    start = s.distinct(x)
+    later = lambda c: call("mul", call("add", s.col(c, "a"), lit(1)), lit(100))
+
+    def body(v, loop):
+        return s.distinct(s.concat(step(s, v, s.enter(s.distinct(y), loop)), s.wait(start, loop, later(start))))
+
+    return s.iterate(s.filter(start, lit(False, BOOLEAN)), body)
+
+
+@claim(widths=(1, 2), examples=25)
+def test_what_waits_in_an_inner_loop_may_change_with_the_rounds_of_the_outer(s, x, y):
+    def outer(v, loop):
+        inner = lambda w, within: s.concat(s.negate(w), s.wait(v, within, s.col(v, "b")))
+        return s.concat(s.distinct(s.iterate(v, inner, loop, max_rounds=3)), s.wait(y, loop, s.col(y, "a")))
+
+    return s.iterate(x, outer, max_rounds=3)
+
+
+@claim(examples=25)
+def test_an_arrangement_of_rows_that_wait_is_joined_from_their_round_on(s, x, y):
+    body = lambda v, loop: s.concat(step(s, v, s.wait(y, loop, s.col(y, "b"))), s.enter(x, loop))
+    return s.iterate(x, body, max_rounds=4)
+
+
 @claim(schemas={"edges": PAIR}, examples=25)
 def test_a_loop_that_shrinks(s, edges):
     return core(s, s.distinct(edges), 2)

@@ -343,6 +343,19 @@ MUTANTS = [
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
+        "rows do not wait for their round",
+        "runtime/walk.py",
+        "            H[e] += k << H[nd + ROUNDS_FIELD]\n",
+        "",
+        claim="test_rows_that_wait_are_there",
+    ),
+    Mutant(
+        "rows that wait for longer than a loop lasts come all the same",
+        "runtime/walk.py",
+        "        elif most < 0 or k < most:\n",
+        "        else:\n",
+    ),
+    Mutant(
         "an advance that is cut goes past the cut",
         "runtime/host.py",
         "*least[:along], cut, *least[along + 1 :]",
