@@ -40,7 +40,7 @@ from ebbflow.frontend.aliases import FOREIGN_SESSION
 from ebbflow.frontend.column import unknown_method
 from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
-from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
+from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined, nothing
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, Time, antichain, before
@@ -670,8 +670,7 @@ class Session:
         return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:
-        width, coordinates = len(shown.schema), len(self._coordinates)
-        return Changes(np.empty((width, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
+        return nothing(len(shown.schema), len(self._coordinates))
 
     def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.
