@@ -162,6 +162,7 @@ class Session:
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
         self._keeping: Keeping | None = None
+        self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
         self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         if getattr(self._runtime, "is_durable", False):
             try:
@@ -413,7 +414,8 @@ class Session:
             given.settle_at(frontier)
         for shown in self._outputs.values():
             self._move_on(shown, None)
-        self._deliver()
+        if self._notices:
+            self._deliver()
         self._rest()
         return True
 
@@ -594,8 +596,8 @@ class Session:
 
     def _rest(self) -> None:
         """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
-        if not self._is_closed and hasattr(self._runtime, "rest"):
-            self._runtime.rest()
+        if not self._is_closed and self._rests is not None:
+            self._rests()
 
     def _release(self) -> None:
         if not self._is_closed:

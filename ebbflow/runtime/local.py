@@ -133,11 +133,12 @@ class LocalRuntime:
         part = self.parts[0]
         if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
             return False
-        part.host.keep_last()
+        host = part.host
+        host.keep_last()
         try:
-            results = part.host.advance_moment(name, moment, rows)
+            results = host.advance_moment(name, moment, rows)
         except BaseException:
-            part.host.undo()
+            host.undo()
             raise
         part.frontier, self.frontiers = upper, dict.fromkeys(self.inputs, upper)
         for output, blocks in results.items():
