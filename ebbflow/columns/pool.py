@@ -101,12 +101,8 @@ class Pool:
     def decode(self, ids: np.ndarray, binary: bool = False) -> pa.Array:
         """The text of ids as an Arrow array: `string` or `binary`, or its large kind beyond two gigabytes."""
         ids = np.ascontiguousarray(ids, np.int64)
-        offsets = np.empty(len(ids) + 1, np.int64)
-        total = measure(memory(), self.address, ids, offsets)
-        assert total >= 0, "an id that this pool did not give"
-        text = np.empty(total, np.uint8)
-        copy_out(memory(), self.address, ids, offsets, text)
-        wide = total >= 2**31
+        offsets, text = self._copied(ids)
+        wide = len(text) >= 2**31
         kind = (pa.large_binary() if wide else pa.binary()) if binary else (pa.large_string() if wide else pa.string())
         nulls = ids == NULL
         bitmap = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
@@ -117,11 +113,22 @@ class Pool:
         """The text of a few ids, of which most were asked for lately."""
         found = list(map(self._texts.get, ids))
         if None in found:  # not asked for lately, or null
-            found = self.decode(np.array(ids, np.int64)).to_pylist()
+            offsets, text = self._copied(np.array(ids, np.int64))
+            ends, whole = offsets.tolist(), text.tobytes()
+            found = [None if id_ == NULL else whole[begin:end].decode() for id_, begin, end in zip(ids, ends, ends[1:])]
             if len(self._texts) > KNOWN_TEXTS:
                 self._texts = {}
             self._texts.update((id_, text) for id_, text in zip(ids, found) if text is not None)
         return found
+
+    def _copied(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the texts of ids begin, and their bytes one after the other."""
+        offsets = np.empty(len(ids) + 1, np.int64)
+        total = measure(memory(), self.address, ids, offsets)
+        assert total >= 0, "an id that this pool did not give"
+        text = np.empty(total, np.uint8)
+        copy_out(memory(), self.address, ids, offsets, text)
+        return offsets, text
 
     @property
     def length(self) -> int:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.int64]
 
+WORDS = np.dtype(np.int64)
 FEW = 16  # rows that are taken one by one, without Arrow
 MANY_ROWS = 1 << 17  # above which nothing is kept for the next batch of as many
 MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
@@ -134,11 +135,13 @@ class Given:
     # ---- rows in -----------------------------------------------------------------------------
 
     def edit(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
-        if type(rows) is list and len(rows) <= FEW and type(diff) is int and -END <= diff <= END and _is_one_time(time):
-            moment = self._one_time(verb, time)
-            if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
-                return
-        if self.key or not _is_arrow(rows) or not self._add_arrow(verb, rows, time, diff):
+        if type(rows) is list:
+            if len(rows) <= FEW and type(diff) is int and -END <= diff <= END and _is_one_time(time):
+                moment = self._one_time(verb, time)
+                if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
+                    return
+            self._add_many(verb, rows, time, diff)
+        elif self.key or not _is_arrow(rows) or not self._add_arrow(verb, rows, time, diff):
             self._add_many(verb, rows, time, diff)
 
     def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
@@ -644,7 +647,7 @@ def _is_whole_text(text: str) -> bool:
 
 def _repeated(time: Time, count: int) -> Array:
     """One time for so many rows; in memory it stands once."""
-    return np.ndarray((count, len(time)), np.int64, array("q", time), 0, (0, 8))
+    return np.ndarray((count, len(time)), WORDS, array("q", time), 0, (0, 8))
 
 
 def _is_arrow(rows: object) -> bool:

@@ -40,7 +40,7 @@ from ebbflow.frontend.aliases import FOREIGN_SESSION
 from ebbflow.frontend.column import unknown_method
 from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
-from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined
+from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined, nothing
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, Time, antichain, before
@@ -162,6 +162,7 @@ class Session:
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
         self._keeping: Keeping | None = None
+        self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
         self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         if getattr(self._runtime, "is_durable", False):
             try:
@@ -413,7 +414,8 @@ class Session:
             given.settle_at(frontier)
         for shown in self._outputs.values():
             self._move_on(shown, None)
-        self._deliver()
+        if self._notices:
+            self._deliver()
         self._rest()
         return True
 
@@ -594,8 +596,8 @@ class Session:
 
     def _rest(self) -> None:
         """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
-        if not self._is_closed and hasattr(self._runtime, "rest"):
-            self._runtime.rest()
+        if not self._is_closed and self._rests is not None:
+            self._rests()
 
     def _release(self) -> None:
         if not self._is_closed:
@@ -670,8 +672,7 @@ class Session:
         return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:
-        width, coordinates = len(shown.schema), len(self._coordinates)
-        return Changes(np.empty((width, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
+        return nothing(len(shown.schema), len(self._coordinates))
 
     def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.

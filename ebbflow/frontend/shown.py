@@ -10,6 +10,7 @@ Rule: at every time that is at or after `since`, the sum of what is kept is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -89,6 +90,8 @@ class Shown:
             self.unread = [unread]
 
     def is_kept(self, time: Time) -> bool:
+        if len(time) == len(self.since) == 1:
+            return self.since[0] <= time
         return any(before(element, time) for element in self.since)
 
     def at(self, time: Time) -> tuple[Array, Array]:
@@ -106,6 +109,12 @@ class Shown:
             return whole.lanes, whole.diffs  # all at one time: each row stands there once
         seen = np.flatnonzero(lattice.precedes(whole.times, np.array(time, np.int64)))
         return consolidated(in_order(whole.lanes, seen), whole.diffs[seen])
+
+
+@cache
+def nothing(lanes: int, coordinates: int) -> Changes:
+    """No changes; most steps have none to show."""
+    return Changes(np.empty((lanes, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64))
 
 
 def joined(parts: Sequence[Changes]) -> Changes:

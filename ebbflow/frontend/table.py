@@ -260,7 +260,7 @@ class Table:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; `_time` is a number, or a tuple where time has several coordinates."""
-        return self._first(len(self))
+        return self._few() if len(self._weights) <= FEW else self._first(len(self))
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
         if len(self._weights) <= FEW:

@@ -154,15 +154,20 @@ class Host:
 
     def advance_moment(self, name: str, moment: int, rows: list[int] | Rows) -> dict[str, list[Rows]]:
         """The same as `advance`, for rows at one time; a few may be words: `lanes, time, diff` one after the other."""
-        (worker,) = self.workers
-        results: dict[str, list[Rows]] = {}
+        worker, results = self.workers[0], {}
         worker.slice_times = np.array([moment], np.int64)
-        if isinstance(rows, list):
-            reason = worker.few_step(name, np.array(rows, np.int64))
+        if type(rows) is list:
+            reason, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
-            reason = worker.quick_step(name, np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[2]))
-        self.collect([reason], results)
-        self.fed = 0 if isinstance(rows, list) else len(rows[2])
+            lanes, _, diffs = rows
+            reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
+            self.fed = len(diffs)
+        if reason != w.FINISHED:
+            raise refusal(worker)
+        for output in worker.outputs:
+            found = worker.take(output)
+            if found is not None:
+                results[output] = [(found[:-2], found[-2][:, None], found[-1])]
         return results
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:

@@ -335,6 +335,7 @@ def words_beside(worker: Worker, mid_walk: bool) -> Array:
 def take_beside(worker: Worker, words: Array) -> None:
     worker.step, worker.forget_at, how = words[:3].tolist()
     worker.slice_times, worker.saved = np.empty(0, np.int64), None
+    worker.kept = 0  # the heap says what can be taken back
     if how:
         worker.saved = []
         at = 4 + int(words[3])

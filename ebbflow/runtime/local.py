@@ -251,11 +251,7 @@ class LocalRuntime:
         blocks = self.done.pop(output, None)
         if blocks:
             return blocks[0] if len(blocks) == 1 else together(blocks)
-        return (
-            np.empty((self.lanes[output], 0), np.int64),
-            np.empty((0, self.coordinates), np.int64),
-            np.empty(0, np.int64),
-        )
+        return nothing(self.lanes[output], self.coordinates)
 
     def frontier(self, output: str) -> Antichain:
         return self.part_of[output].frontier
@@ -272,6 +268,12 @@ class LocalRuntime:
 def placed(options: dict, workers: int) -> dict:
     """The options of a stage, whose memory, if it has a chosen place, lies behind that of so many workers."""
     return {**options, "base": options["base"] + workers * options["reserve"]} if "base" in options else options
+
+
+@functools.cache
+def nothing(lanes: int, coordinates: int) -> Rows:
+    """No rows; nobody can write to them."""
+    return np.empty((lanes, 0), np.int64), np.empty((0, coordinates), np.int64), np.empty(0, np.int64)
 
 
 def together(blocks: list[Rows]) -> Rows:

@@ -592,9 +592,13 @@ def quick_step(W, nd, program, step, rows, words):
 
 
 @kernel
-def waiting_rows(nd):
-    """How many rows an output has to give."""
-    return count_rows(all_memory(), nd)
+def waiting_rows(W, nd):
+    """How many rows an output has to give; where all cancelled, they are forgotten."""
+    H = all_memory()
+    n = count_rows(H, nd)
+    if n == 0:
+        forget_rows(H, W, nd)
+    return n
 
 
 @kernel
@@ -603,12 +607,6 @@ def give_rows(W, nd, out, first, words):
     H = all_memory()
     take_rows(H, nd, out, first, words)
     forget_rows(H, W, nd)
-
-
-@kernel
-def forget(W, nd):
-    """Forget rows that cancelled."""
-    forget_rows(all_memory(), W, nd)
 
 
 @kernel

@@ -70,10 +70,12 @@ class Worker:
         self.lay_out()
         self.saved: list[tuple[int, np.ndarray]] | None = None  # what an advance found waiting
         self.step = 0
+        self.kept = 0  # up to which step nothing is taken back
         self.trim_at = 0.0  # when memory may next be returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
+        self.inputs = {name: self.at[cell.number] for name, cell in plan.inputs.items()}
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
 
     # ---- the plan, as words -----------------------------------------------------------------
@@ -280,11 +282,8 @@ class Worker:
     # ---- an advance -------------------------------------------------------------------------
 
     def keep_last(self) -> None:
-        """The last advance counts: nothing is left to undo until the next one has begun."""
-        H, W = self.H, self.W
-        H[W + h.FIRST] = self.step + 1
-        H[W + h.UNDO + h.LEN] = 0
-        self.saved = None
+        """The last advance counts: nothing is left to undo until the next one has begun, which has a later step."""
+        self.kept, self.saved = self.step, None
 
     def begin_advance(self, keeping: bool, lower=()) -> None:
         """From here on everything can be undone."""
@@ -437,24 +436,22 @@ class Worker:
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call."""
         self.step += 2  # one to tidy, one to walk
-        cell = self.plan.inputs[name]
-        reason = w.quick_step(self.W, self.at[cell.number], self.program, self.step, lanes, diffs)
-        return self.go_on(reason)
+        reason = w.quick_step(self.W, self.inputs[name], self.program, self.step, lanes, diffs)
+        return reason if reason == w.FINISHED else self.go_on(reason)
 
     def few_step(self, name: str, words: np.ndarray) -> int:
         """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
         self.step += 2
-        cell = self.plan.inputs[name]
-        return self.go_on(w.few_step(self.W, self.at[cell.number], self.program, self.step, words))
+        reason = w.few_step(self.W, self.inputs[name], self.program, self.step, words)
+        return reason if reason == w.FINISHED else self.go_on(reason)
 
     def take(self, output: str, gathered: Gathered | None = None) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
         there are none, or they were gathered.
         """
         a, lanes = self.outputs[output]
-        count = w.waiting_rows(a)
+        count = w.waiting_rows(self.W, a)
         if count == 0:
-            w.forget(self.W, a)
             return None
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if gathered is None else gathered.room(count)
         w.give_rows(self.W, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
@@ -469,6 +466,9 @@ class Worker:
 
     def undo(self) -> None:
         H, W = self.H, self.W
+        if H[W + h.STEP] <= self.kept:  # what was to come has not begun
+            H[W + h.FIRST] = self.kept + 1
+            H[W + h.UNDO + h.LEN] = 0
         w.undo(H, W, self.nodes, len(self.at))
         if self.saved is not None:
             for a in self.at:
