@@ -229,8 +229,12 @@ def visit_rows(H, W, nd, bucket, rounds):
         for x in range(0, n, step):
             if x % (AHEAD * step) == 0:
                 ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
-            rc = record_of(H, W, tb, rows + x + WAITING, H[rows + x + 3])
-            H[rows + x + 3] = rc
+            row = rows + x
+            if x and same(H, row + WAITING, row - step + WAITING, nk):  # the key before it
+                rc = H[row - step + 3]
+            else:
+                rc = record_of(H, W, tb, row + WAITING, H[row + 3])
+            H[row + 3] = rc
             if H[rc + nk + DONE] == serial:
                 H[rows + x] = H[rc + nk + HEAD]
             else:
