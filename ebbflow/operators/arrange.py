@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.bulk import drop_bulk, order_bulk, sum_equal
-from ebbflow.operators.join import anyone_to_show, show_readers
+from ebbflow.operators.join import anyone_to_show, catch_up, show_readers
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
 from ebbflow.operators.node import (
     B_ITEMS,
+    B_PUT_OFF,
     B_SERIAL,
     KIND,
     MOST_ROUNDS,
+    NO_TIME,
     NUMBER,
     ROUNDS_FIELD,
     SETTLE,
@@ -65,18 +67,24 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
     d = reserve(H, W, W + DELTA, count * w)
     q = d + count * w
     x = head
+    owed = False
     while x >= 0:  # the chain runs backwards
-        q -= w
-        H[q] = H[items + x + 1]
-        H[q + 1] = H[items + x + 2]
-        for k in range(2, w):
-            H[q + k] = H[items + x + WAITING + nk - 2 + k]
+        if H[items + x + 1] == NO_TIME:
+            owed = True
+            count -= 1
+        else:
+            q -= w
+            H[q] = H[items + x + 1]
+            H[q + 1] = H[items + x + 2]
+            for k in range(2, w):
+                H[q + k] = H[items + x + WAITING + nk - 2 + k]
         x = H[items + x]
-    n = 1 if H[d + 1] else 0
+    d = q
+    n = 1 if count and H[d + 1] else 0
     if count > 1:
         sort_rows(H, W, d, count, w)
         n = sum_equal(H, W, d, count, w)
-    if n == 0:
+    if n == 0 and not owed:
         return
     H[W + DELTAS] += n
     if H[nd + KIND] == SETTLE:
@@ -93,7 +101,10 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
     for i in range(n):
         q = d + i * w
         push_entry(H, W, sg, w, rounds, H[q], H[q + 1], q + 2)
-    show_readers(H, W, nd, 0, rc, nk, hash_lanes(H, rc, nk), d, n, w, rounds)
+    if owed:
+        catch_up(H, W, nd, rc, hash_lanes(H, rc, nk), sg, w, rounds)
+    else:
+        show_readers(H, W, nd, 0, rc, nk, hash_lanes(H, rc, nk), d, n, w, rounds)
 
 
 @kernel
@@ -211,14 +222,19 @@ def visit_rows(H, W, nd, bucket, rounds):
     nk = H[tb + KEYS]
     step = WAITING + nk + H[tb + WIDTH] - 2
     count = n // step
-    if count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[W + GENERAL] == 0:
+    bulky = count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[bucket + B_PUT_OFF] == 0
+    if bulky and H[W + GENERAL] == 0:
         visit_bulk(H, W, nd, tb, rows, count, rounds)
     else:
         for x in range(0, n, step):
             if x % (AHEAD * step) == 0:
                 ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
-            rc = record_of(H, W, tb, rows + x + WAITING, H[rows + x + 3])
-            H[rows + x + 3] = rc
+            row = rows + x
+            if x and same(H, row + WAITING, row - step + WAITING, nk):  # the key before it
+                rc = H[row - step + 3]
+            else:
+                rc = record_of(H, W, tb, row + WAITING, H[row + 3])
+            H[row + 3] = rc
             if H[rc + nk + DONE] == serial:
                 H[rows + x] = H[rc + nk + HEAD]
             else:

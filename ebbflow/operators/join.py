@@ -2,7 +2,8 @@
 
 Rule (the product rule): A and B have arrived, a and b arrive now; what is new is  a*B + (A + a)*b.  Each pair of
 updates meets once, when its later half is shown, at the join of its two times.  What has been shown of this slice is
-told by the rounds and by the order of the nodes; everything older has been.
+told by the rounds and by the order of the nodes; everything older has been.  Where a is long and b still to come, a*B
+is put off until then: most of it would be taken back.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from __future__ import annotations
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.gather import EVENT, sort_events
 from ebbflow.operators.node import (
+    ARRANGE,
+    B_ITEMS,
+    B_PUT_OFF,
+    DEPTH,
+    KIND,
     LANES,
     LEFT,
     LEFT_FAMILY,
+    NO_TIME,
     NUMBER,
     POSITION,
     PROJECTION,
@@ -20,13 +27,18 @@ from ebbflow.operators.node import (
     RIGHT,
     RIGHT_FAMILY,
     TB,
+    WAITING,
+    bucket_for,
     emit,
+    has_bucket,
+    row_lanes,
 )
 from ebbflow.operators.replay import HEAD, advance_buffer, put_row
 from ebbflow.trace.clock import intern_time, join_ranks, row_of
 from ebbflow.trace.heap import (
     BITS,
     COORDS,
+    DELTA,
     EVENTS,
     EVENTS2,
     FUEL,
@@ -42,6 +54,7 @@ from ebbflow.trace.heap import (
     SEEDS,
     STORED_IN,
     STORED_OUT,
+    copy_words,
     fail,
     join_rounds,
     reserve,
@@ -49,13 +62,14 @@ from ebbflow.trace.heap import (
 )
 from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of, sort_rows
 from ebbflow.trace.spine import segment_to_read
-from ebbflow.trace.table import COUNT, SPINE, WIDTH
+from ebbflow.trace.table import COUNT, KEYS, SPINE, WIDTH, find, segment_of
 
 # a projection: per output lane, where it comes from (0 key, 1 left, 2 right) and which lane there
 FROM_KEY, FROM_LEFT, FROM_RIGHT = 0, 1, 2
 GROUP = 3
 LOOSE_ROWS = 4  # rows that a buffer may have more than twice what was left of it, before its times are advanced
 MANY = 4  # from so many times on both sides, histories are merged along time and not paired
+LONG = 16  # from so many rows of a key on, it pays to see what comes on the other side first
 
 NULL = -9223372036854775808
 
@@ -105,8 +119,9 @@ def differs(H, e, w, mine):
 
 
 @kernel
-def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w):
+def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w, told):
     """Both sides have many times: replay them together, so that each event meets only what is there at its time.
+    What they have together up to rank `told` is known already.
 
     needs:  times are ranks on one line; deltas sorted by (values, rank).
     leaves: a row wherever a product of diffs is not zero; as many steps as there are events, and values there at each.
@@ -144,6 +159,8 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         gx = g + x * GROUP
         count = others_there if mine else mine_there
         others = there + groups if mine else there
+        if t <= told:
+            count = 0
         looked += count
         for k in range(count):
             gy = g + H[others + k] * GROUP
@@ -270,6 +287,64 @@ def are_lined(H, W, deltas, dn, dw, sg, w):
 
 
 @kernel
+def can_wait(H, jn, on_left, other, key, h, dn, rounds, position):
+    """Whether dn new rows of a key need not be shown before the other side of the join has got its rows.
+
+    needs:  times on one line.
+    """
+    if H[other + KIND] != ARRANGE or H[other + READERS + 1] != 1 or H[other + POSITION] <= position:
+        return False
+    if H[jn + DEPTH] or H[other + DEPTH] or not has_bucket(H, other):
+        return False
+    tb = H[H[jn + (LEFT if on_left else RIGHT)] + TB]
+    rc = find(H, tb, key, h)
+    # all of the key will be looked at: not for a few rows of many
+    return rc != 0 and H[segment_of(H, tb, rc, H[jn + (LEFT_FAMILY if on_left else RIGHT_FAMILY)]) + OLD] <= dn
+
+
+@kernel
+def put_off(H, W, nd, key, h, rounds):
+    """Among the rows that wait at an arrangement, leave word that its join owes this key: a row without a time."""
+    bucket = bucket_for(H, W, nd, rounds)
+    H[bucket + B_PUT_OFF] = 1
+    v = bucket + B_ITEMS
+    nk = H[H[nd + TB] + KEYS]
+    step = WAITING + row_lanes(H, nd)
+    at = H[v + LEN]
+    x = reserve(H, W, v, at + step) + at
+    for k in range(step):
+        H[x + k] = 0
+    H[x] = -1
+    H[x + 1] = NO_TIME
+    H[x + 3] = h
+    copy_words(H, key, x + WAITING, nk)
+    H[v + LEN] = at + step
+
+
+@kernel
+def catch_up(H, W, nd, key, h, sg, w, rounds):
+    """What both sides have of a key by now meets, except what both had before this slice: a*B + (A + a)*b at once.
+
+    needs:  the one join that reads the arrangement put it off; what it got now is in the segment, which was touched.
+    """
+    p = H[nd + READERS]
+    jn = H[p]
+    on_left = H[p + 1]
+    n = H[sg + LEN]
+    d = reserve(H, W, W + DELTA, n * w)
+    for i in range(n):
+        e = H[sg + PTR] + i * w
+        H[d + i * w] = rank_of(H[e + 1])
+        H[d + i * w + 1] = diff_of(H[e + 1])
+        copy_words(H, e + VALUE, d + i * w + 2, w - VALUE)
+    sort_rows(H, W, d, n, w)
+    tb = H[H[jn + (RIGHT if on_left else LEFT)] + TB]
+    family = H[jn + (RIGHT_FAMILY if on_left else LEFT_FAMILY)]
+    others = segment_to_read(H, W, tb, family, key, h)
+    merge_histories(H, W, jn, on_left, key, d, n, w, rounds, rounds + 1, others, H[tb + WIDTH + family], 0)
+
+
+@kernel
 def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
     """New rows `rank, diff, values` of one key at these rounds meet what the other side has shown so far."""
     if on_left:
@@ -297,7 +372,10 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
         if general and not are_lined(H, W, deltas, dn, dw, sg, w):
             replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
         else:
-            merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w)
+            merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w, -1)
+        return
+    if dn >= LONG and not general and can_wait(H, jn, on_left, other, key, h, dn, rounds, position):
+        put_off(H, W, other, key, h, rounds)
         return
     H[W + FUEL] -= n * dn
     p = H[sg + PTR]

@@ -91,6 +91,11 @@ def sort_rows(H, W, p, n, w):
             for k in range(w):
                 H[j + w + k] = H[t + k]
         return
+    i = 1
+    while i < n and not comes_before(H, p + i * w, p + (i - 1) * w, w):
+        i += 1
+    if i == n:
+        return  # as it came, and nothing was moved
     a = p
     b = reserve(H, W, W + SORTED, n * w)
     while True:

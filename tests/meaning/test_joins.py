@@ -133,3 +133,20 @@ def test_long_histories_of_one_key_meet_where_both_have_been_seen(runtime, on_a_
         )
         steps.append(Step(changes, tuple((name, ((begin + 6, 0),)) for name in "xy")))
     judge(RUNTIMES[runtime], s.graph, steps)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already(runtime):
+    """Much of a key on one side, in steps that bring much, little or nothing of it on the other."""
+    random, s = Random(3), Sketch()
+    x, y = s.input("x"), s.input("y")
+    s.output("out", s.join(x, y, {"a": "a"}, a="left.b", b="right.b"))
+    steps = []
+    for number, (much, other, key) in enumerate(["xy1", "xy1", "xy2", "yx1", "yx2", "xx1", "xy1"]):
+        rows = [(much, 1)] * 60 + [(other, int(key))] * random.choice([1, 30])
+        changes = tuple(
+            (name, (a, random.randrange(3)), (20 * number + random.randrange(20),), random.choice([1, 1, -1]))
+            for name, a in rows
+        )
+        steps.append(Step(changes, tuple((name, ((20 * number + 20,),)) for name in "xy")))
+    judge(RUNTIMES[runtime], s.graph, steps)

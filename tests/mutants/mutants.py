@@ -186,6 +186,20 @@ MUTANTS = [
         "        H[gx + 1] = a\n",
     ),
     Mutant(
+        "a join that was put off is forgotten where nothing else comes",
+        "operators/arrange.py",
+        "    if n == 0 and not owed:\n",
+        "    if n == 0:\n",
+        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
+    ),
+    Mutant(
+        "a join that was put off tells what was there before once more",
+        "operators/join.py",
+        "H[tb + WIDTH + family], 0)\n",
+        "H[tb + WIDTH + family], -1)\n",
+        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
+    ),
+    Mutant(
         "a retraction is lost",
         "operators/say.py",
         "        if H[h + i] != copies:\n",

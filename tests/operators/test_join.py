@@ -57,7 +57,7 @@ def test_merged_histories_are_the_products_of_pairs_at_the_later_of_their_times(
     p = bench.heap.keep([x for (value, rank), diff in listed for x in (rank, diff, value)])
     stored = bench.entries(sg, 3)
     old = bench.old(sg)
-    j.merge_histories(bench.H, bench.W, jn, int(on_left), key, p, len(listed), 3, rounds, seen, sg, 3)
+    j.merge_histories(bench.H, bench.W, jn, int(on_left), key, p, len(listed), 3, rounds, seen, sg, 3, -1)
     words = bench.vector(jn + kinds.BUFFER)
     found = Counter()
     for i in range(0, len(words), 6):
@@ -82,7 +82,7 @@ def test_two_long_histories_of_one_pair_cost_their_sum_not_their_product():
     for rank in range(1, 21):
         bench.push(sg, 2, 0, 2 * rank, (-1) ** rank, ())
     p = bench.heap.keep([x for rank in range(1, 21) for x in (2 * rank + 1, (-1) ** rank)])
-    j.merge_histories(bench.H, bench.W, jn, 1, key, p, 20, 2, 0, 1, sg, 2)
+    j.merge_histories(bench.H, bench.W, jn, 1, key, p, 20, 2, 0, 1, sg, 2, -1)
     assert len(bench.vector(jn + kinds.BUFFER)) // 4 <= 40
 
 
@@ -98,7 +98,7 @@ def test_an_event_meets_only_the_values_that_are_there_at_its_time(count):
         bench.push(sg, 3, 0, 4 * i + 2, -1, (i,))
     deltas = [(4 * i + 3 + end, 1 - 2 * end, i) for i in range(count) for end in range(2)]
     p = bench.heap.keep([x for delta in deltas for x in delta])
-    j.merge_histories(bench.H, bench.W, jn, 1, key, p, len(deltas), 3, 0, 1, sg, 3)
+    j.merge_histories(bench.H, bench.W, jn, 1, key, p, len(deltas), 3, 0, 1, sg, 3, -1)
     assert len(bench.vector(jn + kinds.BUFFER)) == 0
     assert bench[h.REPLAYED] <= 6 * count
 
@@ -169,6 +169,71 @@ def test_long_histories_with_partly_ordered_times_meet_as_pairs_would(width, see
     found |= taken(runtime, "xy")
     assert found == joined(*([change for change in history if change[0] == name] for name in "xy"))
     assert runtime.counters()["replayed"] > 0
+
+
+# ---- what is put off ------------------------------------------------------------------------------
+
+SEALED = {"seal_rows": 16, "keep_records": 2}
+
+
+@pytest.mark.parametrize("options", [{}, SEALED], ids=["records", "sealed"])
+@pytest.mark.parametrize("seed", range(16))
+def test_long_histories_along_one_line_meet_as_pairs_would(options, seed):
+    """Slices in which one side of a key has much and the other much, little or nothing, behind a past of both."""
+    random = Random(seed)
+    keys, values = random.choice([1, 4]), random.choice([2, 40])
+    history = []
+    for start in range(0, 300, 50):
+        busy = random.choice(["x", "y", "xy", "xxxxy", "yyyyyyyyx"])
+        for _ in range(random.choice([5, 60, 150])):
+            key, value = random.randrange(keys), random.randrange(values)
+            time = (start + random.randrange(50),)
+            history.append((random.choice(busy), (key, value), time, random.choice([-2, -1, 1, 2])))
+    s = Sketch()
+    x, y = s.input("x"), s.input("y")
+    s.output("xy", s.join(x, y, {"a": "a"}, a="left.a", b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph, slice_times=50, **options)
+    found = {}
+    for name in "xy":
+        runtime.feed(name, *arrays([change[1:] for change in history if change[0] == name], 2, 1))
+    for end in (random.randrange(300), 300):
+        runtime.advance(dict.fromkeys("xy", ((end,),)))
+        found |= taken(runtime, "xy")
+    assert found == joined(*([change for change in history if change[0] == name] for name in "xy"))
+
+
+def alternating(times):
+    """A key that has a value on one side or the other, never on both."""
+    for t in range(times):
+        yield "xy"[t % 2], ((1, t), (t,), 1)
+        if t:
+            yield "yx"[t % 2], ((1, t - 1), (t,), -1)
+
+
+def test_what_one_side_shows_does_not_meet_what_the_other_is_about_to_take_back():
+    s = Sketch()
+    s.output("out", s.join(s.input("x"), s.input("y"), {"a": "a"}, b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph, slice_times=50)
+    rows = list(alternating(200))
+    for name in "xy":
+        runtime.feed(name, *arrays([row for where, row in rows if where == name], 2, 1))
+    runtime.advance({"x": ((200,),), "y": ((200,),)})
+    assert taken(runtime, "out") == {}
+    assert runtime.counters()["rows"] == len(rows)  # and none behind the join
+
+
+def test_a_few_rows_of_a_key_with_many_are_not_put_off():
+    s = Sketch()
+    s.output("out", s.join(s.input("x"), s.input("y"), {"a": "a"}, b="left.b", c="right.b"))
+    runtime = LocalRuntime(s.graph)
+    runtime.feed("x", *arrays([((1, value), (0,), 1) for value in range(1000)], 2, 1))
+    runtime.feed("y", *arrays([((1, 7), (0,), 1)], 2, 1))
+    runtime.advance({"x": ((1,),), "y": ((1,),)})
+    before = runtime.counters()["replayed"]
+    runtime.feed("x", *arrays([((1, value), (1,), 1) for value in range(1000, 1020)], 2, 1))
+    runtime.feed("y", *arrays([((2, 7), (1,), 1)], 2, 1))
+    runtime.advance({"x": ((2,),), "y": ((2,),)})
+    assert runtime.counters()["replayed"] == before
 
 
 def test_copies_beyond_a_word_refuse_the_step_and_leave_it_pending():
