@@ -264,7 +264,7 @@ def delay_rows(H, W, nd):
 
 
 @kernel
-def wait_rows(H, W, nd):
+def raise_rounds(H, W, nd):
     """Move the node's rows to the round that a lane of theirs says; where the loop ends before it, they end here.
 
     needs:  rows at round 0 of the node's loop.
@@ -345,7 +345,7 @@ def walk(H, W):
                 if kind == DELAY:
                     delay_rows(H, W, nd)
                 elif kind == WAIT:
-                    wait_rows(H, W, nd)
+                    raise_rounds(H, W, nd)
                 if kind != OUTPUT:
                     flush(H, W, nd)
             pc += INSTRUCTION
