@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ebbflow.algorithms.graphs import both_ways, directed, ids_of, reversed_, undirected
 from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, col, lit, when
-from ebbflow.functions import abs, floor, log2, sqrt
+from ebbflow.frontend.column import Column, col, lit
+from ebbflow.functions import abs, floor, log2, sign, sqrt
 
 MOST_TURNS = 64  # about four times the logarithm of the fourth root of the largest number
 BETWEEN = 8  # rounds, in which a name comes far
@@ -110,8 +110,8 @@ def _turn(names: Collection) -> Column:
     name = names.component
     if not names.schema["component"].is_integer:
         return lit(0)
-    size = floor(log2(floor(sqrt(sqrt(abs(name)))) + 1) * 4)
-    return when(name < 0, BETWEEN * (MOST_TURNS - size)).otherwise(BETWEEN * (MOST_TURNS + size))
+    size = log2(floor(sqrt(sqrt(abs(name)))) + 1) * 4
+    return (floor(size * sign(name)) + MOST_TURNS) * BETWEEN
 
 
 def _alike(edges: Collection, names: Collection) -> Collection:

@@ -92,7 +92,7 @@ def detail(node: n.Node) -> str:
         case n.Linear(_, n.Delay(times)):
             return ", ".join(map(expression, times))
         case n.Linear(_, n.Wait(column)):
-            return f"until round {column}"
+            return f"until {column}"
         case n.Linear(_, n.Apply(function)) | n.Linear(_, n.Inspect(function)):
             return function.name
         case n.Linear(_, n.Enter(loop)) | n.Linear(_, n.Leave(loop)) | n.Feedback(_, loop):

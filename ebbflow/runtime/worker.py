@@ -115,7 +115,7 @@ class Worker:
     def lay_node(self, cell: Cell) -> None:
         heap, H, a = self.heap, self.H, self.at[cell.number]
         H[a + kinds.KIND], H[a + kinds.NUMBER], H[a + kinds.LANES] = cell.kind, cell.number, len(cell.schema)
-        H[a + kinds.OP] = cell.op
+        H[a + kinds.OP], H[a + kinds.DEPTH] = cell.op, cell.depth
         H[a + kinds.LEAST] = w.NOTHING
         H[a + kinds.MOST_ROUNDS] = -1
         if cell.kind == kinds.ARRANGE:
@@ -185,7 +185,6 @@ class Worker:
         short = cell.depth == 0 and not self.plan.general and cell.op != reducers.ASKED
         H[a + kinds.SHORT] = int(short)
         H[a + kinds.KEPT] = int(not short or cell.readers > 0)
-        H[a + kinds.DEPTH] = cell.depth
         if is_running(cell, self.plan):
             self.lay_tally(cell, a)
 

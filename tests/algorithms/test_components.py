@@ -1,5 +1,7 @@
 """Components are networkx's at every time, and are called by their least id."""
 
+from random import Random
+
 import networkx as nx
 import pytest
 
@@ -8,6 +10,7 @@ from ebbflow.algorithms import connected_components, strongly_connected_componen
 from tests.algorithms.windows import agrees
 
 SPARSE = (16, 11)
+END = 2**63 - 1
 
 
 def called_by_least(parts):
@@ -62,3 +65,23 @@ def test_strongly_connected_edges_are_there_as_often_as_given():
 def test_larger_graphs_over_longer_windows(seed):
     agrees(connected_components, connected, seed, 2, shape=(60, 50), times=200)
     agrees(strongly_connected_components, strongly, seed, 2, shape=(60, 100), times=200)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_names_of_any_size_and_sign_set_out_in_some_turn(seed):
+    random = Random(seed)
+    sizes = [
+        lambda: random.randrange(10),
+        lambda: random.randrange(10**6),
+        lambda: random.randrange(2**62),
+        lambda: END,
+    ]
+    ids = [random.choice([-1, 1]) * random.choice(sizes)() for _ in range(40)]
+    edges = [(random.choice(ids), random.choice(ids)) for _ in range(35)]
+    graph, flow = nx.DiGraph(edges), ebb.Dataflow()
+    given = flow.input("edges", "src long, dst long")
+    flow.output("parts", connected_components(given))
+    flow.output("strong", strongly_connected_components(given))
+    found = flow.compute(edges=edges)
+    assert sorted(row[:2] for row in found["parts"].rows()) == sorted(connected(graph, None))
+    assert sorted(row[:2] for row in found["strong"].rows()) == sorted(strongly(graph, None))

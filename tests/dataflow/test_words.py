@@ -31,7 +31,7 @@ def test_an_expression_reads_as_a_person_would_write_it(expr, written):
         (n.Output("out", 0, False), "output out, changes not kept"),
         (n.Linear(0, n.Map((("a", A), ("c", B)))), "select a, c = b"),
         (n.Linear(0, n.Delay((A,))), "delay a"),
-        (n.Linear(0, n.Wait("a")), "wait until round a"),
+        (n.Linear(0, n.Wait("a")), "wait until a"),
         (n.Linear(0, n.Apply(own("swapped"), "rows", PAIR)), "map_rows swapped"),
         (n.Linear(0, n.Inspect(own("swapped"))), "inspect swapped"),
         (n.Linear(0, n.Negate()), "negate "),
