@@ -31,6 +31,7 @@ from ebbflow.dataflow.nodes import (
     Reduce,
     Threshold,
     Top,
+    Wait,
 )
 from tests.meaning.histories import Step
 from tests.meaning.programs import DECIMAL, Program, own

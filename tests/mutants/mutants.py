@@ -186,20 +186,6 @@ MUTANTS = [
         "        H[gx + 1] = a\n",
     ),
     Mutant(
-        "a join that was put off is forgotten where nothing else comes",
-        "operators/arrange.py",
-        "    if n == 0 and not owed:\n",
-        "    if n == 0:\n",
-        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
-    ),
-    Mutant(
-        "a join that was put off tells what was there before once more",
-        "operators/join.py",
-        "H[tb + WIDTH + family], 0)\n",
-        "H[tb + WIDTH + family], -1)\n",
-        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
-    ),
-    Mutant(
         "a retraction is lost",
         "operators/say.py",
         "        if H[h + i] != copies:\n",
@@ -357,6 +343,27 @@ MUTANTS = [
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
+        "an advance that is cut goes past the cut",
+        "runtime/host.py",
+        "*least[:along], cut, *least[along + 1 :]",
+        "*least[:along], cut + 1, *least[along + 1 :]",
+        runtime="local-1-sliced",
+    ),
+    Mutant(
+        "a join that was put off is forgotten where nothing else comes",
+        "operators/arrange.py",
+        "    if n == 0 and not owed:\n",
+        "    if n == 0:\n",
+        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
+    ),
+    Mutant(
+        "a join that was put off tells what was there before once more",
+        "operators/join.py",
+        "H[tb + WIDTH + family], 0)\n",
+        "H[tb + WIDTH + family], -1)\n",
+        claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
+    ),
+    Mutant(
         "rows do not wait for their round",
         "runtime/walk.py",
         "            H[e] += k << H[nd + ROUNDS_FIELD]\n",
@@ -368,12 +375,6 @@ MUTANTS = [
         "runtime/walk.py",
         "        elif most < 0 or k < most:\n",
         "        else:\n",
-    ),
-    Mutant(
-        "an advance that is cut goes past the cut",
-        "runtime/host.py",
-        "*least[:along], cut, *least[along + 1 :]",
-        "*least[:along], cut + 1, *least[along + 1 :]",
-        runtime="local-1-sliced",
+        claim="test_rows_that_wait_are_there",
     ),
 ]
