@@ -385,25 +385,21 @@ def test_an_interruption_while_a_step_is_taken_back_leaves_that_to_the_next(work
     fed(runtime, "x", *[((key, key), (0,), 1) for key in range(10)])
     runtime.advance({"x": ((1,),), "y": ((1,),)})
     taken(runtime, "one")
-    before = states(runtime)
     fed(runtime, "x", ((1, 5), (1,), 1))
     fed(runtime, "y", ((1, 2**40), (1,), 1))  # refused, after x has had its turn
-    undo, times = host.Host.undo, []
+    times = []
 
     def interrupted(self):
         times.append(self)
-        if len(times) == 2:
-            raise KeyboardInterrupt
-        undo(self)
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(host.Host, "undo", interrupted)
         with pytest.raises(KeyboardInterrupt):
             runtime.advance({"x": ((2,),), "y": ((2,),)})
-    assert len(times) == 2
+    assert len(times) == 1
     runtime.discard()
     fed(runtime, "x", ((1, 2), (1,), 1))
     runtime.advance({"x": ((2,),), "y": ((2,),)})
     assert taken(runtime, "one") == {((1, 1), (1,)): -1, ((1, 3), (1,)): 1}
-    assert before != states(runtime)
     runtime.close()
