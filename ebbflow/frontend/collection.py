@@ -404,8 +404,9 @@ class Collection:
     def wait(self, rounds: object) -> Collection:
         """In the body of a loop: this collection from outside, each row from a round of its own on.
 
-        What a loop comes to at last is the same; how much it does on the way is not.  Names that win late are best let
-        in late, as here the larger ones.  Null and numbers below 0 are 0; rounds beyond `max_rounds` never come.
+        Where a loop only adds rows, or improves a minimum, it comes to the same in the end; how much it does on the way
+        is not the same.  Names that seldom win are best let in late, as here the larger ones.  Null and numbers below 0
+        are 0; rounds beyond `max_rounds` never come.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
