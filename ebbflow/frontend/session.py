@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
+from ebbflow import interrupts
 from ebbflow.columns.resolve import near
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -404,16 +405,19 @@ class Session:
         if only is None or moment is None or not moment < time <= END:
             return False
         frontier = ((time,),)
+        is_held = interrupts.hold()
         self._is_working = True
         try:
             if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
                 return False
+            for given in self._inputs.values():
+                given.settle_at(frontier)
+            for shown in self._outputs.values():
+                self._move_on(shown, None)
         finally:
             self._is_working = False
-        for given in self._inputs.values():
-            given.settle_at(frontier)
-        for shown in self._outputs.values():
-            self._move_on(shown, None)
+            if is_held:
+                interrupts.let_go()
         if self._notices:
             self._deliver()
         self._rest()
@@ -507,12 +511,26 @@ class Session:
         raise unknown_method(name, "A session", FOREIGN_SESSION, [x for x in dir(Session) if not x.startswith("_")])
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
+        is_held = interrupts.hold()
+        try:
+            self._advance(targets)
+            if release:
+                self._release()
+        finally:
+            if is_held:
+                interrupts.let_go()
+        self._deliver()
+        self._rest()
+
+    def _advance(self, targets: dict[str, Antichain]) -> None:
+        """Do the work that these frontiers allow, and take note of it."""
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
         self._is_working = True
         try:
             for name, given in self._inputs.items():
+                interrupts.look()
                 due = dues[name] = given.due(frontiers[name])
                 for block in due.now:
                     if len(block.diffs):
@@ -533,10 +551,6 @@ class Session:
             self._move_on(shown, new.get(shown.name))
         if self._keeping is not None:
             self._keeping.settled()
-        if release:
-            self._release()
-        self._deliver()
-        self._rest()
 
     def _commit(self, keeping: Keeping, dues: dict[str, Due]) -> dict[str, Changes]:
         """Make a step that succeeded last, or take it back: what it shows."""
@@ -575,20 +589,28 @@ class Session:
                     self._notices.append((fn, changes, list(shown.frontier)))
 
     def _deliver(self) -> None:
-        """Call the subscribers.  All of them hear of everything, in order, whatever one of them raises or starts."""
+        """Call the subscribers.  All of them hear of everything, in order, whatever one of them raises or starts.
+
+        One that is interrupted by Ctrl-C has not heard: it is told again after the next step.
+        """
         if self._is_delivering or not self._notices:
             return
-        self._is_delivering = True
         raised: list[BaseException] = []
+        is_held = interrupts.hold()
         try:
+            self._is_delivering = True
             while self._notices:
-                fn, changes, frontier = self._notices.popleft()
+                fn, changes, frontier = self._notices[0]
                 try:
-                    fn(changes, frontier)
+                    with interrupts.allowed():
+                        fn(changes, frontier)
                 except Exception as error:
                     raised.append(error)
+                self._notices.popleft()
         finally:
             self._is_delivering = False
+            if is_held:
+                interrupts.let_go()
         if raised:
             for other in raised[1:]:
                 raised[0].add_note(f"another subscriber raised too: {other!r}")
@@ -749,7 +771,8 @@ class Session:
     def subscribe(self, name: str, fn: Callable[[Table, list[Time]], object]) -> Callable[[], None]:
         """Call `fn(changes, frontier)` whenever changes of an output become complete, from now on.
 
-        `changes` still gives them too.  What is returned ends the subscription when called.
+        `changes` still gives them too.  What is returned ends the subscription when called.  A function that Ctrl-C
+        interrupts is told again, with the same frontier, after the next step.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ebbflow import interrupts
 from ebbflow.columns.evaluate import program
 from ebbflow.columns.kernel import address_of, memory, wrap_around
 from ebbflow.columns.pool import Pool
@@ -226,6 +227,7 @@ class Host:
 
     def walk(self, results: dict[str, list[Rows]], gathered: Mapping[str, Gathered] = NOTHING_GATHERED) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
+        interrupts.look()
         if self.threads is not None:
             reasons = self.walk_together()
         elif len(self.workers) == 1:
@@ -346,7 +348,8 @@ class Host:
         try:
             for worker in self.workers:
                 running.append(self.threads.submit(worker.run_meeting))
-            wait(running, return_when=FIRST_EXCEPTION)
+            with interrupts.allowed():
+                wait(running, return_when=FIRST_EXCEPTION)
             reasons = [one.result() for one in running]
         except BaseException:
             self.stop_all()

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from ebbflow import events
+from ebbflow import events, interrupts
 from ebbflow.columns.evaluate import REGISTERS, program, runs_in_blocks
 from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
@@ -396,6 +396,7 @@ class Worker:
         while (reason := self.serve(reason)) == w.PAUSED:
             if self.stopped:
                 break
+            interrupts.look()
             H[W + h.FUEL] = w.FULL
             reason = w.walk(H, W)
         return int(reason)
@@ -404,10 +405,11 @@ class Worker:
         """Do what the walk came back for; PAUSED when it may go on."""
         if reason == w.ASKS or reason == w.CALLS:
             cell = self.plan.cells[int(self.H[int(self.H[self.W + h.PLACE]) + kinds.NUMBER])]
-            if reason == w.ASKS:
-                self.asker.answer(self, cell)
-            else:
-                self.asker.call(self, cell)
+            with interrupts.allowed():
+                if reason == w.ASKS:
+                    self.asker.answer(self, cell)
+                else:
+                    self.asker.call(self, cell)
             return w.PAUSED
         if reason == w.WAITS and not self.is_given_up():
             time.sleep(0)  # the others may need Python
