@@ -1,23 +1,28 @@
 """Interruptions: Ctrl-C comes between two things, not in the middle of one.
 
 Python raises KeyboardInterrupt wherever the main thread happens to be, also between the moment at which a step counts
-and that at which the session has taken note of it.  While a step is held, Ctrl-C is only noted.  It is raised where the
-step can still be taken back (`look`), where somebody else's code runs or is waited for (`allowed`), or when the step is
-over.
+and that at which the session has taken note of it.  While a step is held, Ctrl-C is only noted.  Whoever handles it is
+called where the step can still be taken back (`look`), where somebody else's code runs or is waited for (`allowed`), or
+when the step is over.
 
-Rule: only Python's own way of handling Ctrl-C is put off.  Who has installed another is asked as ever.
+Rule: an interruption is put off, never lost, and handled by whoever handled it before: Python, PySpark, or you.
 """
 
 from __future__ import annotations
 
 import threading
 from _signal import getsignal, signal  # type: ignore[import-not-found]  # without looking up their names each time
-from signal import SIGINT, default_int_handler
+from collections.abc import Callable
+from signal import SIGINT
 from types import FrameType, TracebackType
+from typing import Any
 
 MAIN = threading.main_thread().ident
 
+Handler = Callable[[int, FrameType | None], Any]
+
 _noted = False
+_held: list[Handler] = []  # who handles Ctrl-C otherwise; of steps within steps, the innermost last
 
 
 def _note(number: int, frame: FrameType | None) -> None:
@@ -26,41 +31,47 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 
 def hold() -> bool:
-    """From here on Ctrl-C is noted, until `let_go`.  False where it does not arrive, or is not Python's to raise."""
+    """From here on Ctrl-C is noted, until `let_go`.  False where it does not arrive, or is held already."""
     global _noted
-    if threading.get_ident() != MAIN or getsignal(SIGINT) is not default_int_handler:
+    if threading.get_ident() != MAIN:
+        return False
+    handler = getsignal(SIGINT)
+    if handler is _note or not callable(handler):
         return False
     _noted = False
+    _held.append(handler)
     signal(SIGINT, _note)
     return True
 
 
 def let_go() -> None:
     """Whoever was held lets Ctrl-C come again; one that was noted comes now."""
-    signal(SIGINT, default_int_handler)
-    look()
+    handler = _held.pop()
+    signal(SIGINT, handler)
+    _tell(handler)
 
 
 def look() -> None:
-    """Where a step may be stopped: raise what was noted."""
+    """Where a step may be stopped: let what was noted be handled."""
+    if _noted and _held and threading.get_ident() == MAIN:
+        _tell(_held[-1])
+
+
+def _tell(handler: Handler) -> None:
     global _noted
-    if _noted and threading.get_ident() == MAIN:
+    if _noted:
         _noted = False
-        raise KeyboardInterrupt
+        handler(SIGINT, None)
 
 
 class allowed:
-    """Within it Ctrl-C is raised at once, also where a step is held."""
+    """Within it Ctrl-C is handled at once, also where a step is held."""
 
     def __enter__(self) -> None:
         self.is_held = threading.get_ident() == MAIN and getsignal(SIGINT) is _note
         if self.is_held:
-            signal(SIGINT, default_int_handler)
-            try:
-                look()
-            except KeyboardInterrupt:
-                signal(SIGINT, _note)
-                raise
+            look()
+            signal(SIGINT, _held[-1])
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.is_held:

@@ -187,6 +187,7 @@ ARGUMENTS: dict[str, tuple[types.Type, str]] = {
     "H": (MEMORY, b.MEMORY),
     "words": (types.int64[::1], b.WORDS),
     "ids": (types.int64[::1], b.WORDS),
+    "moments": (types.int64[::1], b.WORDS),
     "offsets": (types.int64[::1], b.WORDS),
     "rows": (types.int64[:, ::1], b.ROWS),
     "out": (types.int64[:, ::1], b.ROWS),

@@ -9,11 +9,15 @@ Rule: a key's rows of one round are shown once, together, consolidated.
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.bulk import drop_bulk, order_bulk, sum_equal
+from ebbflow.operators.bulk import drop_bulk, order_bulk, order_parted, sum_equal
+from ebbflow.operators.edges import lighten_joins
 from ebbflow.operators.join import anyone_to_show, catch_up, show_readers
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
 from ebbflow.operators.node import (
     B_ITEMS,
+    B_PART_BITS,
+    B_PARTED,
+    B_PARTS_AT,
     B_PUT_OFF,
     B_SERIAL,
     KIND,
@@ -122,6 +126,7 @@ def show_stream(H, W, nd, tb, p, end, rounds):
             for k in range(2, w):
                 H[d + i * w + k] = H[e + i * w + k]
         show_readers(H, W, nd, 0, p, nk, hash_lanes(H, p, nk), d, n, w, rounds)
+        lighten_joins(H, W, nd, 0)
         p = e + n * w
 
 
@@ -158,14 +163,21 @@ def settle_bulk(H, W, nd, row, n, nk, rounds):
 
 
 @kernel
-def visit_bulk(H, W, nd, tb, p, count, rounds):
-    """Many waiting rows at once: keys that have no record are sealed into a batch, then shown."""
+def visit_bulk(H, W, nd, tb, p, count, rounds, parts, bits):
+    """Many waiting rows at once: keys that have no record are sealed into a batch, then shown.
+
+    parts: where it stands how the rows are parted, by so many bits; 0 where they are not.
+    """
     nk = H[tb + KEYS]
     w = H[tb + WIDTH]
     step = 1 + nk + w
-    n = order_bulk(H, W, p, count, step + 1)
+    if parts:
+        n = order_parted(H, W, p, parts, bits, step + 1)
+        row = p
+    else:
+        n = order_bulk(H, W, p, count, step + 1)
+        row = H[W + BULK + PTR]
     H[W + DELTAS] += n
-    row = H[W + BULK + PTR]
     end = row + n * step
     if H[nd + KIND] == SETTLE:
         settle_bulk(H, W, nd, row, n, nk, rounds)
@@ -222,9 +234,11 @@ def visit_rows(H, W, nd, bucket, rounds):
     nk = H[tb + KEYS]
     step = WAITING + nk + H[tb + WIDTH] - 2
     count = n // step
+    parts = rows + H[bucket + B_PARTS_AT] if n and H[bucket + B_PARTED] == n else 0
+    bits = H[bucket + B_PART_BITS]
     bulky = count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[bucket + B_PUT_OFF] == 0
     if bulky and H[W + GENERAL] == 0:
-        visit_bulk(H, W, nd, tb, rows, count, rounds)
+        visit_bulk(H, W, nd, tb, rows, count, rounds, parts, bits)
     else:
         for x in range(0, n, step):
             if x % (AHEAD * step) == 0:
@@ -253,5 +267,6 @@ def visit_rows(H, W, nd, bucket, rounds):
                     y = H[rows + y]
                 H[W + VISITS] += 1
                 visit_key(H, W, nd, tb, rc, rounds, rows, H[rc + nk + HEAD], many)
+                lighten_joins(H, W, nd, 0)
     if cap:
         release(H, W, rows, cap)

@@ -23,10 +23,11 @@ from ebbflow.operators.node import (
     bucket_for,
     row_lanes,
 )
+from ebbflow.operators.parted import part_block
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import is_complete
-from ebbflow.trace.heap import BLOCK, CROWD, LAST, LEN, PTR, ROW, reserve
+from ebbflow.trace.heap import BLOCK, CROWD, LAST, LEN, PARTING, PTR, ROW, reserve
 from ebbflow.trace.segment import VALUE, push_entry
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import KEYS, QUEUED, WIDTH, segment_of
@@ -106,7 +107,9 @@ def arrive(H, W, nd, rounds, ranks, rstep, diffs, dstep, sign, n):
     """The block's rows have come to an arrangement or a reduction, at these rounds and at times that are complete."""
     b = H[W + BLOCK]
     hash_block(H, b, H[H[nd + TB] + KEYS], n, LAST)
-    if H[nd + KIND] != REDUCE:
+    if H[W + PARTING]:
+        part_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
+    elif H[nd + KIND] != REDUCE:
         v = bucket_for(H, W, nd, rounds) + B_ITEMS
         wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
     elif H[W + CROWD] and H[nd + OP] != ASKED:

@@ -8,7 +8,7 @@ Rule: rows leave sorted by (hash, key, values, rank), equal ones summed, zeros d
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import kernel
+from ebbflow.columns.kernel import inline, kernel
 from ebbflow.trace.heap import (
     BULK,
     BULK2,
@@ -18,6 +18,7 @@ from ebbflow.trace.heap import (
     LARGE,
     OVERFLOW,
     VECTOR,
+    copy_words,
     drop_vector,
     fail,
     reserve,
@@ -28,6 +29,7 @@ from ebbflow.trace.segment import sort_rows
 
 HASH_BITS = 63
 PART = 4096  # rows scattered together the second time
+FEW = 24  # rows of one key that are compared each with each
 
 
 @kernel
@@ -76,27 +78,63 @@ def sum_equal(H, W, p, n, w):
     return (o - p) // w
 
 
+@inline
+def are_alike(H, p, n, w):
+    """Whether n rows at p differ at most in their diffs and last words."""
+    for i in range(1, n):
+        if H[p + i * w] != H[p] or not same(H, p + 2, p + i * w + 2, w - 3):
+            return False
+    return True
+
+
+@inline
+def put_alike(H, p, n, w, o):
+    """Put n rows at p that are alike to o, in order: each behind as many as come before it."""
+    for i in range(n):
+        a = p + i * w
+        last = H[a + w - 1]
+        before = 0
+        for j in range(i):
+            before += H[p + j * w + w - 1] <= last
+        for j in range(i + 1, n):
+            before += H[p + j * w + w - 1] < last
+        copy_words(H, a, o + before * w, w)
+
+
+@inline
+def part_bits(n):
+    """By how many bits of the hash n rows are scattered first."""
+    bits = 0
+    while (PART << bits) < n and bits < 12:
+        bits += 1
+    return bits
+
+
 @kernel
-def order_part(H, W, p, m, w, shift, o):
-    """Order a part of m rows, and put what is left of them at o, which is not behind p.  Returns the end of that."""
+def order_part(H, W, p, m, step, skip, w, shift, o):
+    """Order the words from `skip` on of m rows, and put what is left at o, which is not behind p.  Returns its end."""
     fine = 0
     while (1 << fine) < m and fine < 16:
         fine += 1
     side = reserve(H, W, W + BULK2, m * w)
     counts = reserve(H, W, W + COUNTS2, (1 << fine) + 1)
-    scatter(H, p, m, w, 0, side, w, shift - fine, (1 << fine) - 1, counts)
+    scatter(H, p, m, step, skip, side, w, shift - fine, (1 << fine) - 1, counts)
     i = 0
     for j in range(1 << fine):
         e = H[counts + j]
         if e > i:
             a = side + i * w
-            left = 1 if H[a + 1] else 0
-            if e > i + 1:
-                sort_rows(H, W, a, e - i, w)
-                left = sum_equal(H, W, a, e - i, w)
-            for k in range(left * w):
-                H[o + k] = H[a + k]
-            o += left * w
+            if e == i + 1:
+                if H[a + 1]:
+                    copy_words(H, a, o, w)
+                    o += w
+            else:
+                if e <= i + FEW and are_alike(H, a, e - i, w):
+                    put_alike(H, a, e - i, w, o)
+                else:
+                    sort_rows(H, W, a, e - i, w)
+                    copy_words(H, a, o, (e - i) * w)
+                o += w * sum_equal(H, W, o, e - i, w)
         i = e
     return o
 
@@ -107,9 +145,7 @@ def order_bulk(H, W, p, n, step):
     each, in BULK.
     """
     w = step - 1  # all but the link
-    bits = 0
-    while (PART << bits) < n and bits < 12:
-        bits += 1
+    bits = part_bits(n)
     bulk = reserve(H, W, W + BULK, n * w)
     counts = reserve(H, W, W + COUNTS, (1 << bits) + 1)
     shift = HASH_BITS - bits
@@ -119,9 +155,23 @@ def order_bulk(H, W, p, n, step):
     for part in range(1 << bits):
         end = H[counts + part]
         if end > begin:
-            o = order_part(H, W, bulk + begin * w, end - begin, w, shift, o)
+            o = order_part(H, W, bulk + begin * w, end - begin, w, 0, w, shift, o)
         begin = end
     return (o - bulk) // w
+
+
+@kernel
+def order_parted(H, W, p, counts, bits, step):
+    """The same for rows that came parted, in their place; at `counts` stands where each part ends."""
+    w = step - 1
+    begin = 0
+    o = p
+    for part in range(1 << bits):
+        end = H[counts + part]
+        if end > begin:
+            o = order_part(H, W, p + begin * step, end - begin, step, 1, w, HASH_BITS - bits, o)
+        begin = end
+    return (o - p) // w
 
 
 @kernel

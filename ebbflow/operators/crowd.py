@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.bulk import drop_bulk, order_bulk
+from ebbflow.operators.edges import lighten_joins
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read
 from ebbflow.operators.node import B_CROWD, TB, WAITING, bucket_for, queue
 from ebbflow.operators.reduce import visit_reduce
@@ -127,6 +128,7 @@ def visit_crowd(H, W, nd, tb, p, count, step, rounds):
             H[W + VISITS] += 1
             H[W + KEY_AT] = rc
             visit_reduce(H, W, nd, tb, rc, rounds)
+            lighten_joins(H, W, nd, 1)
             if H[W + ERROR]:
                 break  # the refusal names the key
             if H[rc + nk + QUEUED] == 0:

@@ -43,17 +43,20 @@ from ebbflow.operators.node import (
     OP,
     OUTPUT,
     PLACE_LANES,
+    READERS,
     REDUCE,
     SETTLE,
     SIDE_ROWS,
     TALLY_AT,
     TB,
+    WAITING,
     bucket_for,
     emit,
     queue,
     row_lanes,
     wait_row,
 )
+from ebbflow.operators.parted import begin_parts, end_parts, place_parts, takes_parts
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.running import run_block
 from ebbflow.operators.sums import touch_input
@@ -100,7 +103,7 @@ from ebbflow.trace.tally import T_EAGER
 TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 FIRST_STAGE = 10
 
-HEAVY = 1 << 15  # words of a buffer that is emptied before it grows
+HEAVY = 8  # words for each row of the smallest bulk: a buffer of so many is emptied before it grows
 HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
 EVERY, SINGLE = 0, 1  # which edges: all, or those that take rows one by one
 WORTH_A_BLOCK = 32  # rows for arrangements and reductions
@@ -467,8 +470,25 @@ def flush(H, W, nd):
 @inline
 def is_heavy(H, W, nd):
     """Whether the rows in a node's buffer are worth moving on before there are more: they are still in the cache."""
-    n = H[nd + BUFFER + LEN]
-    return n >= HEAVY and n >= H[W + SEAL] * (H[nd + LANES] + 3)
+    return H[nd + BUFFER + LEN] >= H[W + SEAL] * max(HEAVY, H[nd + LANES] + 3)
+
+
+@kernel
+def flush_joins(H, W, nd):
+    """The rows that the node's visits made its joins emit move on."""
+    for family in range(2):
+        p = H[nd + READERS + 2 * family]
+        for i in range(H[nd + READERS + 2 * family + 1]):
+            flush(H, W, H[p + 2 * i])
+
+
+@inline
+def lighten_joins(H, W, nd, family):
+    """The same in the midst of many visits, of joins that read a family and whose rows are worth it."""
+    p = H[nd + READERS + 2 * family]
+    for i in range(H[nd + READERS + 2 * family + 1]):
+        if is_heavy(H, W, H[p + 2 * i]):
+            flush(H, W, H[p + 2 * i])
 
 
 @kernel
@@ -479,6 +499,31 @@ def drain(H, W):
         nd = H[nodes + i]
         if H[nd + TALLY_AT] and is_heavy(H, W, nd):
             flush(H, W, nd)
+
+
+@kernel
+def make_room(H, W, nd, n):
+    """So many rows of the first rounds will wait at a node: what they wait in is not to grow step by step."""
+    if n < H[W + SEAL] or H[nd + TALLY_AT] or H[nd + KIND] == OUTPUT or (H[W + WORKERS] > 1):
+        return
+    which = B_ITEMS
+    if H[nd + KIND] == REDUCE:
+        if H[W + CROWD] == 0 or H[nd + OP] == ASKED:
+            return
+        which = B_CROWD
+    v = bucket_for(H, W, nd, 0) + which
+    reserve(H, W, v, H[v + LEN] + n * (WAITING + row_lanes(H, nd)))
+
+
+@kernel
+def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n):
+    """Rows that lie column by column go through an edge, block by block."""
+    at = 0
+    while at < n and H[W + ERROR] == 0:
+        m = min(BLOCK_ROWS, n - at)
+        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
+        at += m
+        drain(H, W)
 
 
 @kernel
@@ -493,12 +538,16 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
         if not takes_blocks(H, W, nd, ed, n):
             others = True
             continue
-        at = 0
-        while at < n and H[W + ERROR] == 0:
-            m = min(BLOCK_ROWS, n - at)
-            pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
-            at += m
-            drain(H, W)
+        to = H[ed + TO]
+        if H[ed + ADD] == 0 and takes_parts(H, W, to, n):
+            begin_parts(H, W, to, n)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+            place_parts(H, W, to)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+            end_parts(H, W, to)
+        else:
+            make_room(H, W, to, n)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd
     return others

@@ -108,6 +108,24 @@ def ask_for_keys(H, W, tb, family, hashes, step, n):
 
 
 @kernel
+def ask_for_slots(H, W, tb, first, n):
+    """Ask for the records in n slots of a table from the first on, and their entries."""
+    if not is_far(H, W, tb):
+        return
+    slots = H[tb + SLOTS_AT]
+    end = min(first + n, H[tb + MASK] + 1)
+    for i in range(first, end):
+        rc = H[slots + i] & ADDRESS
+        if rc:
+            ask_for_words(H, rc, H[tb + RECORD])
+    for i in range(first, end):
+        rc = H[slots + i] & ADDRESS
+        if rc:
+            for f in range(H[tb + FAMILIES]):
+                ask_for_segment(H, tb, rc, f)
+
+
+@kernel
 def ask_for_read(H, W, nd, family, hashes, step, n):
     """Ask for what the joins that read a family of this node will look for when n keys are shown to them."""
     p = H[nd + READERS + 2 * family]

@@ -42,7 +42,9 @@ SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put asid
 
 # ---- a bucket: rounds, serial, a vector of keys or rows, a vector of the rows of a crowd --------------
 B_ROUNDS, B_SERIAL, B_ITEMS, B_CROWD = 0, 1, 2, 6
-B_PUT_OFF = 7  # of an arrangement, which has no crowds: whether a join left word among its rows
+# ---- an arrangement has no crowds, but
+B_PARTED, B_PARTS_AT, B_PART_BITS = 5, 6, 9  # so many words, if there are no others, are parted; where; how finely
+B_PUT_OFF = 7  # whether a join left word among its rows
 NO_TIME = -1  # in the place of a waiting row's rank: a join has put off what it owes the key
 BUCKET = 10
 WAITING = 4  # the words of a waiting row in front of its lanes

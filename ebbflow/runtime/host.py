@@ -42,6 +42,7 @@ SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's
 GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
 
 
+FIRST_RANK = np.int64(1)
 NOTHING_GATHERED: Mapping[str, Gathered] = {}
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
 
@@ -418,6 +419,8 @@ def distinct(times: list[np.ndarray]) -> np.ndarray:
 
 def ranks_of(at: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Which of the times, which are in order and distinct, each of these is: the first is 1."""
+    if len(times) == 1:
+        return np.broadcast_to(FIRST_RANK, len(at))  # in memory it stands once
     if times[-1] - times[0] == len(times) - 1:  # none is left out
         return at - (times[0] - 1)
     return np.searchsorted(times, at) + 1

@@ -17,9 +17,18 @@ from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
 from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
-from ebbflow.operators.edges import SINGLE, flush, flush_edges, is_heavy, pour_columns, release_held
+from ebbflow.operators.edges import (
+    SINGLE,
+    flush,
+    flush_edges,
+    flush_joins,
+    is_heavy,
+    lighten_joins,
+    pour_columns,
+    release_held,
+)
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, part, take_mail
-from ebbflow.operators.near import AHEAD, ask_for_visits
+from ebbflow.operators.near import AHEAD, ask_for_slots, ask_for_visits
 from ebbflow.operators.node import (
     ARRANGE,
     ASK,
@@ -40,7 +49,6 @@ from ebbflow.operators.node import (
     OUTSIDE,
     OWES,
     PASS,
-    READERS,
     REDUCE,
     ROUNDS_FIELD,
     SETTLE,
@@ -201,15 +209,6 @@ def meet(H, W, loop):
 
 
 @kernel
-def flush_joins(H, W, nd):
-    """The rows that the node's visits made its joins emit move on."""
-    for family in range(2):
-        p = H[nd + READERS + 2 * family]
-        for i in range(H[nd + READERS + 2 * family + 1]):
-            flush(H, W, H[p + 2 * i])
-
-
-@kernel
 def visit_keys(H, W, nd, bucket, rounds):
     """Every key that waits in a bucket of a reduce.
 
@@ -240,6 +239,7 @@ def visit_keys(H, W, nd, bucket, rounds):
             visit_reduce(H, W, nd, tb, rc, rounds)
             if is_heavy(H, W, nd):
                 flush(H, W, nd)
+            lighten_joins(H, W, nd, 1)
     if cap:
         release(H, W, p, cap)
 
@@ -393,23 +393,26 @@ def put_rows(H, W, nd, rows, words):
 
 
 @kernel
-def feed_rows(H, W, nd, rows, words):
-    """Rows [lanes, n] with `words` = ranks and diffs one after the other enter at an input, and go where its edges
-    lead.
+def feed_rows(H, W, nd, rows, moments, words):
+    """Rows [lanes, n] enter at an input, and go where its edges lead.
+
+    moments: their ranks, or the one that all of them have; words: their diffs.
     """
     n = rows.shape[1]
+    step = 1 if len(moments) == n else 0
     in_order = 1
-    for i in range(1, n):
-        if words[i] < words[i - 1]:
+    for i in range(1, n * step):
+        if moments[i] < moments[i - 1]:
             in_order = 0
             break
     H[W + IN_ORDER] = in_order
-    at = np.int64(words.ctypes.data) // 8 - 1
-    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, 1, at + n, n):
+    at = np.int64(moments.ctypes.data) // 8 - 1
+    diffs = np.int64(words.ctypes.data) // 8 - 1
+    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, n):
         return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
-        e = emit(H, W, nd, 0, words[i], words[n + i])
+        e = emit(H, W, nd, 0, moments[i * step], words[i])
         for k in range(rows.shape[0]):
             H[e + k] = rows[k, i]
         if i % 4096 == 4095:
@@ -468,6 +471,8 @@ def sweep(H, W, tb, fuel):
     evicts = H[W + GENERAL] == 0 and H[tb + FAMILIES] > 0
     i = H[tb + HAND]
     while fuel > 0 and i <= H[tb + MASK]:
+        if i % AHEAD == 0:
+            ask_for_slots(H, W, tb, i, AHEAD)
         fuel -= 1
         rc = H[slots + i] & ADDRESS
         if rc == 0:

@@ -368,9 +368,10 @@ class Worker:
     def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
         cell = self.plan.inputs.get(name)
         if cell is not None and lanes.shape[1]:
-            w.feed_rows(
-                self.H, self.W, self.at[cell.number], np.ascontiguousarray(lanes), np.concatenate([ranks, diffs])
-            )
+            if not ranks.strides[0]:  # all the same
+                ranks = ranks[:1]
+            rows, ranks, diffs = map(np.ascontiguousarray, (lanes, ranks, diffs))
+            w.feed_rows(self.H, self.W, self.at[cell.number], rows, ranks, diffs)
 
     def run(self) -> int:
         """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""

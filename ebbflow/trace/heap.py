@@ -69,7 +69,8 @@ PAST = CROWD + 9  # so many interned times, the first ones, precede the lower fr
 LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
 NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyway: there is no need to ask for them
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
-HEADER = CROWD + 20
+PARTING = CROWD + 20  # whether rows that come to an arrangement are counted, or put into parts
+HEADER = CROWD + 22
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -82,6 +83,7 @@ ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in 
 LAST = (1 << 62) + ((1 << 62) - 1)
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
+HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
 RETURNED = 1  # in a large free block, behind its link: whether its pages were returned
 
 
@@ -159,10 +161,15 @@ def release(H, W, p, n):
 def regrow(H, W, v, n):
     """Move the vector at v to a block with room for n words."""
     cap = H[v + CAP]
-    new = cap * 2
+    new = cap * 2 if cap < HUGE else cap * 4  # pages that are not touched cost nothing
     if new < n:
         new = n
     class_ = size_class(new)
+    if class_size(class_) >= HUGE:
+        for larger in range(class_, class_ + 5):  # up to four times as large: its pages are there already
+            if H[W + FREE + larger]:
+                class_ = larger
+                break
     new = class_size(class_)
     p = H[v + PTR]
     end = p + class_size(size_class(cap))

@@ -17,6 +17,14 @@ from ebbflow import interrupts
 HOME = str(Path(ebb.__file__).parent)
 
 
+@pytest.fixture(autouse=True)
+def pythons_own_way():
+    """Ctrl-C raises KeyboardInterrupt; a process in which Spark was started asks Spark first."""
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, was)
+
+
 def interrupted_at(number, act):
     """Do something, with Ctrl-C before the given instruction in our modules; whether it came, and was raised."""
     seen = 0
@@ -159,15 +167,26 @@ def test_a_users_function_is_interrupted_at_once():
         live.discard()
 
 
-def test_who_handles_ctrl_c_is_asked_as_ever():
+def test_who_handles_ctrl_c_is_asked_when_the_step_is_over():
     heard = []
-    was = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    try:
-        assert not interrupts.hold()
+    handler = lambda number, frame: heard.append(number)
+    signal.signal(signal.SIGINT, handler)
+    assert interrupts.hold() and not interrupts.hold(), "it is held once"
+    signal.raise_signal(signal.SIGINT)
+    assert heard == []
+    with interrupts.allowed():
+        assert heard == [signal.SIGINT], "what was noted is handled before others' code runs"
         signal.raise_signal(signal.SIGINT)
-        assert heard == [signal.SIGINT]
-    finally:
-        signal.signal(signal.SIGINT, was)
+        assert len(heard) == 2
+    signal.raise_signal(signal.SIGINT)
+    assert len(heard) == 2
+    interrupts.let_go()
+    assert len(heard) == 3 and signal.getsignal(signal.SIGINT) is handler
+
+
+def test_nobody_is_asked_where_ctrl_c_is_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert not interrupts.hold()
 
 
 def test_other_threads_are_never_interrupted():

@@ -50,6 +50,7 @@ RUNTIMES: dict[str, Callable] = {
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
     "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
     "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2, near_slots=0),  # all is far away
+    "local-bulky": partial(local, workers=1, seal_rows=0, keep_records=0, effort=2, near_slots=0),  # and all is much
     "local-durable": durable,  # opened again between steps
     "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
     "local-sealed-sliced": partial(

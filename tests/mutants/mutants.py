@@ -377,4 +377,19 @@ MUTANTS = [
         "        else:\n",
         claim="test_rows_that_wait_are_there",
     ),
+    Mutant(
+        "rows that come after very many are forgotten",
+        "operators/arrange.py",
+        "if n and H[bucket + B_PARTED] == n else 0\n",
+        "if H[bucket + B_PARTED] else 0\n",
+        runtime="local-bulky",
+    ),
+    Mutant(
+        "what joins have to say in the midst of many visits is said twice",
+        "operators/edges.py",
+        "        if is_heavy(H, W, H[p + 2 * i]):\n            flush(H, W, H[p + 2 * i])\n",
+        "        if is_heavy(H, W, H[p + 2 * i]):\n            n = H[H[p + 2 * i] + BUFFER + LEN]\n"
+        "            flush(H, W, H[p + 2 * i])\n            H[H[p + 2 * i] + BUFFER + LEN] = n\n",
+        runtime="local-bulky",
+    ),
 ]

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ebbflow import interrupts
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
@@ -287,8 +288,9 @@ class SparkRuntime:
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         if self.is_durable:
             self.ledger.refuse_if_lost()
-        step = Step(self, frontiers)
-        step.run()
+        with interrupts.allowed():
+            step = Step(self, frontiers)
+            step.run()
         done = {name: list(blocks) for name, blocks in self.done.items()}
         self._before = self.state, self.buffered, self.staged, self.since_step, done, self.delivery
         self.state, self.buffered, self.staged = step.state, step.left, step.files_left

@@ -1,0 +1,91 @@
+"""Claims about very many rows that are counted before they come: they mean what they mean one by one."""
+
+import numpy as np
+import pytest
+
+import ebbflow as ebb
+from ebbflow.operators import bulk
+from ebbflow.trace import heap as h
+
+SEALED = {"seal_rows": 16, "keep_records": 0}  # 256 rows are very many
+
+
+def edges_and_names(more=False):
+    """Edges joined with names at their ends; with `more`, a second input comes to the same arrangement."""
+    flow = ebb.Dataflow()
+    edges = flow.input("edges", "src long, dst long")
+    if more:
+        edges = edges.union(flow.input("others", "src long, dst long"))
+    names = flow.input("names", "id long, name string")
+    kept = edges.filter(edges.dst != 3).with_columns(size=edges.dst * edges.dst)
+    flow.output("named", kept.join(names, on={"src": "id"}))
+    return flow
+
+
+def some(seed, rows, keys):
+    rng = np.random.default_rng(seed)
+    made = {"src": rng.integers(0, keys, rows), "dst": rng.integers(0, 50, rows), "d": rng.integers(-1, 3, rows)}
+    return {**made, "t": rng.integers(0, 3, rows)}
+
+
+def shown(flow, tables, **options):
+    with flow.run(**options) as live:
+        live.insert("names", [(key, f"n{key}") for key in range(0, 2000, 3)], time=0)
+        for name, table in tables:
+            live.apply(name, table, time="t", diff="d")
+        live.advance_to(1)
+        live.advance_to(9)
+        return sorted(live.changes("named").rows())
+
+
+@pytest.mark.parametrize("rows, keys", [(300, 20), (5_000, 40), (20_000, 2_000), (20_000, 3)])
+def test_very_many_rows_mean_what_they_mean_one_by_one(rows, keys):
+    tables = [("edges", some(rows, rows, keys))]
+    assert shown(edges_and_names(), tables, **SEALED) == shown(edges_and_names(), tables)
+
+
+def test_rows_that_come_after_are_not_forgotten():
+    tables = [("edges", some(1, 5_000, 300)), ("others", some(2, 40, 300))]
+    expected = shown(edges_and_names(more=True), tables)
+    assert shown(edges_and_names(more=True), tables, **SEALED) == expected
+    assert shown(edges_and_names(more=True), tables[::-1], **SEALED) == expected
+
+
+def test_a_row_that_is_refused_while_rows_are_counted_leaves_everything_as_it_was():
+    flow = edges_and_names()
+    poisoned = some(4, 1_000, 10)
+    poisoned["dst"][700] = 2**40
+    poisoned["d"][700] = 1
+    with flow.run(**SEALED) as live:
+        live.insert("names", [(key, "n") for key in range(10)], time=0)
+        live.apply("edges", poisoned, time="t", diff="d")
+        with pytest.raises(ebb.errors.NumberOverflow):
+            live.advance_to(9)
+        live.discard()
+        live.insert("names", [(key, "n") for key in range(10)], time=0)
+        live.apply("edges", some(5, 1_000, 10), time="t", diff="d")
+        live.advance_to(9)
+        found = sorted(live.changes("named").rows())
+    with flow.run() as live:
+        live.insert("names", [(key, "n") for key in range(10)], time=0)
+        live.apply("edges", some(5, 1_000, 10), time="t", diff="d")
+        live.advance_to(9)
+        assert found == sorted(live.changes("named").rows())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_are_alike_are_put_in_the_order_that_sorting_gives(seed):
+    rng = np.random.default_rng(seed)
+    heap = h.Heap(1 << 26)
+    n, w = int(rng.integers(1, 24)), int(rng.integers(4, 7))
+    rows = np.zeros((n, w), np.int64)
+    rows[:, 0], rows[:, 1], rows[:, 2 : w - 1] = 7, rng.integers(-2, 3, n), 11
+    rows[:, w - 1] = rng.integers(-3, 4, n)
+    p, o = heap.keep(rows.ravel()), heap.zeros(n * w)
+    assert bulk.are_alike(heap.H, p, n, w)
+    bulk.put_alike(heap.H, p, n, w, o)
+    found = np.array(heap.H[o : o + n * w]).reshape(n, w)
+    assert found.tolist() == rows[np.argsort(rows[:, w - 1], kind="stable")].tolist()
+    if n > 1:
+        heap.H[p + w] = 8
+        assert not bulk.are_alike(heap.H, p, n, w)
