@@ -201,15 +201,21 @@ class Report:
     columns: ClassVar[dict[str, tuple[str, ...]]] = {}  # of each table, as we read them
 
     def __post_init__(self) -> None:
-        self.rows = self.read(self.table)
+        self.rows, self.chosen = self.read(self.table), dict[int, Any]()
         self.total = self.rows.count()
 
     def read(self, table: str) -> Any:
         return self.spark.read.parquet(f"{self.directory}/{table}.parquet").selectExpr(*self.columns[table])
 
     def batch(self, changes: int) -> tuple[str, Any]:
+        """Some rows go, and the next time the same ones come back.
+
+        A limit takes other rows each time it is evaluated on several machines: it is evaluated once.
+        """
         self.turn += 1
-        some = self.rows.limit(changes)
+        if changes not in self.chosen:
+            self.chosen[changes] = self.rows.limit(changes).localCheckpoint()
+        some = self.chosen[changes].limit(changes)  # which says to whoever plans how many there are at most
         return self.table, some.selectExpr("*", f"{-1 if self.turn % 2 else 1}L as d")
 
 
