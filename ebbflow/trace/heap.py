@@ -70,6 +70,7 @@ LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
 NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyway: there is no need to ask for them
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
 PARTING = CROWD + 20  # whether rows that come to an arrangement are counted, or put into parts
+GROWTH = CROWD + 21  # how many times as large a huge vector becomes
 HEADER = CROWD + 22
 
 # ---- a vector: three words -------------------------------------------------------------------
@@ -161,11 +162,11 @@ def release(H, W, p, n):
 def regrow(H, W, v, n):
     """Move the vector at v to a block with room for n words."""
     cap = H[v + CAP]
-    new = cap * 2 if cap < HUGE else cap * 4  # pages that are not touched cost nothing
+    new = cap * 2 if cap < HUGE else cap * H[W + GROWTH]
     if new < n:
         new = n
     class_ = size_class(new)
-    if class_size(class_) >= HUGE:
+    if class_size(class_) >= HUGE and H[W + GROWTH] > 2:
         for larger in range(class_, class_ + 5):  # up to four times as large: its pages are there already
             if H[W + FREE + larger]:
                 class_ = larger
@@ -307,6 +308,7 @@ class Heap:
         self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
         self.H[W + NEAR] = NEAR_SLOTS
+        self.H[W + GROWTH] = 2 if self.is_placed else 4  # pages that nobody touches cost nothing, but in an image
         for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, 64)
 
