@@ -77,6 +77,7 @@ from ebbflow.trace.heap import (
     ME,
     NODE_COUNT,
     NODES,
+    PARTING,
     POURED,
     PTR,
     REFUSED,
@@ -504,7 +505,7 @@ def drain(H, W):
 @kernel
 def make_room(H, W, nd, n):
     """So many rows of the first rounds will wait at a node: what they wait in is not to grow step by step."""
-    if n < H[W + SEAL] or H[nd + TALLY_AT] or H[nd + KIND] == OUTPUT or (H[W + WORKERS] > 1):
+    if n < H[W + SEAL] or H[nd + TALLY_AT] or H[nd + KIND] == OUTPUT or H[W + WORKERS] > 1 or H[W + GENERAL]:
         return
     which = B_ITEMS
     if H[nd + KIND] == REDUCE:
@@ -523,7 +524,8 @@ def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n):
         m = min(BLOCK_ROWS, n - at)
         pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
         at += m
-        drain(H, W)
+        if H[W + PARTING] == 0:  # while rows are parted, no others may come
+            drain(H, W)
 
 
 @kernel
@@ -546,7 +548,8 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
             pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
             end_parts(H, W, to)
         else:
-            make_room(H, W, to, n)
+            if H[ed + ADD] == 0:
+                make_room(H, W, to, n)
             pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd

@@ -89,3 +89,20 @@ def test_rows_that_are_alike_are_put_in_the_order_that_sorting_gives(seed):
     if n > 1:
         heap.H[p + w] = 8
         assert not bulk.are_alike(heap.H, p, n, w)
+
+
+@pytest.mark.parametrize("rows", [100, 400])
+def test_room_for_rows_that_do_not_come_is_given_back(rows):
+    flow = ebb.Dataflow()
+    edges = flow.input("edges", "src long, dst long")
+    none = edges.filter(edges.dst > 1000)
+    flow.output("least", none.group_by("src").agg(least=ebb.min("dst")))
+    flow.output("pairs", none.join(none, on="dst", suffix="2"))
+    table = {key: values for key, values in some(1, rows, 20).items() if key in ("src", "dst")}
+    with flow.run(seal_rows=16, keep_records=0) as live:
+        used = []
+        for t in range(6):
+            live.apply("edges", table, time=t)
+            live.advance_to(t + 1)
+            used.append(live.counters()["words"])
+        assert used[2:] == [used[2]] * 4
