@@ -30,27 +30,6 @@ def _note(number: int, frame: FrameType | None) -> None:
     _noted = True
 
 
-def hold() -> bool:
-    """From here on Ctrl-C is noted, until `let_go`.  False where it does not arrive, or is held already."""
-    global _noted
-    if threading.get_ident() != MAIN:
-        return False
-    handler = getsignal(SIGINT)
-    if handler is _note or not callable(handler):
-        return False
-    _noted = False
-    _held.append(handler)
-    signal(SIGINT, _note)
-    return True
-
-
-def let_go() -> None:
-    """Whoever was held lets Ctrl-C come again; one that was noted comes now."""
-    handler = _held.pop()
-    signal(SIGINT, handler)
-    _tell(handler)
-
-
 def look() -> None:
     """Where a step may be stopped: let what was noted be handled."""
     if _noted and _held and threading.get_ident() == MAIN:
@@ -62,6 +41,27 @@ def _tell(handler: Handler) -> None:
     if _noted:
         _noted = False
         handler(SIGINT, None)
+
+
+class held:
+    """Within it Ctrl-C is noted, and handled at its end; where it does not arrive, or is held already, nothing."""
+
+    def __enter__(self) -> None:
+        global _noted
+        self.is_mine = False
+        if threading.get_ident() == MAIN:
+            handler = getsignal(SIGINT)
+            if handler is not _note and callable(handler):
+                _noted = False
+                signal(SIGINT, _note)
+                _held.append(handler)
+                self.is_mine = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.is_mine:
+            handler = _held.pop()
+            signal(SIGINT, handler)
+            _tell(handler)
 
 
 class allowed:

@@ -405,19 +405,17 @@ class Session:
         if only is None or moment is None or not moment < time <= END:
             return False
         frontier = ((time,),)
-        is_held = interrupts.hold()
-        self._is_working = True
-        try:
-            if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
-                return False
+        with interrupts.held():
+            self._is_working = True
+            try:
+                if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
+                    return False
+            finally:
+                self._is_working = False
             for given in self._inputs.values():
                 given.settle_at(frontier)
             for shown in self._outputs.values():
                 self._move_on(shown, None)
-        finally:
-            self._is_working = False
-            if is_held:
-                interrupts.let_go()
         if self._notices:
             self._deliver()
         self._rest()
@@ -511,14 +509,10 @@ class Session:
         raise unknown_method(name, "A session", FOREIGN_SESSION, [x for x in dir(Session) if not x.startswith("_")])
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
-        is_held = interrupts.hold()
-        try:
+        with interrupts.held():
             self._advance(targets)
             if release:
                 self._release()
-        finally:
-            if is_held:
-                interrupts.let_go()
         self._deliver()
         self._rest()
 
@@ -596,21 +590,19 @@ class Session:
         if self._is_delivering or not self._notices:
             return
         raised: list[BaseException] = []
-        is_held = interrupts.hold()
-        try:
+        with interrupts.held():
             self._is_delivering = True
-            while self._notices:
-                fn, changes, frontier = self._notices[0]
-                try:
-                    with interrupts.allowed():
-                        fn(changes, frontier)
-                except Exception as error:
-                    raised.append(error)
-                self._notices.popleft()
-        finally:
-            self._is_delivering = False
-            if is_held:
-                interrupts.let_go()
+            try:
+                while self._notices:
+                    fn, changes, frontier = self._notices[0]
+                    try:
+                        with interrupts.allowed():
+                            fn(changes, frontier)
+                    except Exception as error:
+                        raised.append(error)
+                    self._notices.popleft()
+            finally:
+                self._is_delivering = False
         if raised:
             for other in raised[1:]:
                 raised[0].add_note(f"another subscriber raised too: {other!r}")

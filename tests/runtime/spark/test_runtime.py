@@ -9,7 +9,7 @@ import pytest
 import ebbflow as ebb
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow
 from ebbflow.runtime.spark.cluster import SparkCluster, seat
-from ebbflow.runtime.spark.runtime import SparkRuntime
+from ebbflow.runtime.spark.runtime import SparkRuntime, Step
 from tests.meaning.cases import make_case
 from tests.meaning.runtimes import RUNTIMES, judge
 
@@ -103,6 +103,38 @@ def test_wide_supersteps_say_the_same_and_end_narrow(spark, tmp_path):
     go_to(runtime, 2)
     lanes, _, diffs = runtime.take("reach")
     assert sorted(lanes[1].tolist()) == list(range(1, 13)) and set(diffs.tolist()) == {-1}
+
+
+def test_ctrl_c_stops_a_job_at_once_and_a_step_that_counts_when_it_is_over(spark, monkeypatch):
+    live = reachability().run(spark)
+    live.insert("roots", [(0,)], time=0)
+    live.insert("edges", [(0, 1)], time=0)
+    run, settle = Step.run, type(live._inputs["edges"]).settle
+
+    went_on = []
+
+    def interrupted(step):
+        signal.raise_signal(signal.SIGINT)
+        went_on.append(step)
+        run(step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Step, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            live.advance_to(1)
+    assert not went_on and live.frontier("reach") == [(0,)]
+
+    def settled_slowly(given, due):
+        signal.raise_signal(signal.SIGINT)
+        settle(given, due)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(live._inputs["edges"]), "settle", settled_slowly)
+        with pytest.raises(KeyboardInterrupt):
+            live.advance_to(1)
+    assert live.frontier("reach") == [(1,)]
+    assert sorted(live.changes("reach").rows()) == [(0, 0, 0, 1), (0, 1, 0, 1)]
+    live.close()
 
 
 def persisted(spark):
