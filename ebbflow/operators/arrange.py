@@ -9,7 +9,7 @@ Rule: a key's rows of one round are shown once, together, consolidated.
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.bulk import drop_bulk, order_bulk, order_parted, sum_equal
+from ebbflow.operators.bulk import drop_bulk, order_bulk, order_parts, sum_equal
 from ebbflow.operators.edges import lighten_joins
 from ebbflow.operators.join import anyone_to_show, catch_up, show_readers
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
@@ -172,7 +172,7 @@ def visit_bulk(H, W, nd, tb, p, count, rounds, parts, bits):
     w = H[tb + WIDTH]
     step = 1 + nk + w
     if parts:
-        n = order_parted(H, W, p, parts, bits, step + 1)
+        n = order_parts(H, W, p, parts, bits, step + 1, 1)
         row = p
     else:
         n = order_bulk(H, W, p, count, step + 1)

@@ -8,8 +8,8 @@ Rule: a block leaves what its rows would leave, delivered one after the other.
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES, hash_block
+from ebbflow.columns.kernel import kernel
+from ebbflow.operators.block import COLUMNS_AT, HASHES, PLACES, copy_row, hash_block
 from ebbflow.operators.near import ask_for_keys
 from ebbflow.operators.node import (
     B_CROWD,
@@ -40,13 +40,6 @@ def are_complete(H, W, ranks, rstep, n):
         if not is_complete(H, W, H[ranks + i * rstep]):
             return False
     return True
-
-
-@inline
-def copy_row(H, columns, row, to, lanes):
-    """Some lanes of a row of the block, side by side."""
-    for k in range(lanes):
-        H[to + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
 
 
 @kernel

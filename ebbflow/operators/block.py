@@ -34,6 +34,13 @@ def set_column(H, columns, k, at, step):
     H[columns + 2 * k + 1] = step
 
 
+@inline
+def copy_row(H, columns, row, to, lanes):
+    """Some lanes of a row of the block, side by side."""
+    for k in range(lanes):
+        H[to + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
+
+
 @kernel
 def hash_block(H, b, nk, n, mask):
     """The hashes of the first nk lanes of a block's rows, in HASHES: as many bits as the mask has of `hash_lanes`."""

@@ -140,6 +140,24 @@ def order_part(H, W, p, m, step, skip, w, shift, o):
 
 
 @kernel
+def order_parts(H, W, p, counts, bits, step, skip):
+    """Order rows of `step` words at p that are parted by so many bits, in their place; what is left of each begins with
+    its word `skip`.  Returns how many are left.
+
+    needs:  at `counts` stands where each part ends, in rows.
+    """
+    w = step - skip
+    begin = 0
+    o = p
+    for part in range(1 << bits):
+        end = H[counts + part]
+        if end > begin:
+            o = order_part(H, W, p + begin * step, end - begin, step, skip, w, HASH_BITS - bits, o)
+        begin = end
+    return (o - p) // w
+
+
+@kernel
 def order_bulk(H, W, p, n, step):
     """Order n waiting rows of `step` words at p.  Returns how many are left, `rank, diff, hash, lanes`
     each, in BULK.
@@ -148,30 +166,8 @@ def order_bulk(H, W, p, n, step):
     bits = part_bits(n)
     bulk = reserve(H, W, W + BULK, n * w)
     counts = reserve(H, W, W + COUNTS, (1 << bits) + 1)
-    shift = HASH_BITS - bits
-    scatter(H, p, n, step, 1, bulk, w, shift, (1 << bits) - 1, counts)
-    begin = 0
-    o = bulk
-    for part in range(1 << bits):
-        end = H[counts + part]
-        if end > begin:
-            o = order_part(H, W, bulk + begin * w, end - begin, w, 0, w, shift, o)
-        begin = end
-    return (o - bulk) // w
-
-
-@kernel
-def order_parted(H, W, p, counts, bits, step):
-    """The same for rows that came parted, in their place; at `counts` stands where each part ends."""
-    w = step - 1
-    begin = 0
-    o = p
-    for part in range(1 << bits):
-        end = H[counts + part]
-        if end > begin:
-            o = order_part(H, W, p + begin * step, end - begin, step, 1, w, HASH_BITS - bits, o)
-        begin = end
-    return (o - p) // w
+    scatter(H, p, n, step, 1, bulk, w, HASH_BITS - bits, (1 << bits) - 1, counts)
+    return order_parts(H, W, bulk, counts, bits, w, 0)
 
 
 @kernel

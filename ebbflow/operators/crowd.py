@@ -146,13 +146,11 @@ def admit_crowd(H, W, nd, rounds):
     p = H[v + PTR]
     n = H[v + LEN]
     cap = H[v + CAP]
+    if n == 0:
+        return
     H[v + PTR] = 0
     H[v + LEN] = 0
     H[v + CAP] = 0
-    if n == 0:  # none of those for whom there was room has come
-        if cap:
-            release(H, W, p, cap)
-        return
     tb = H[nd + TB]
     nk = H[tb + KEYS]
     step = WAITING + nk + H[tb + WIDTH] - 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import REGISTERS, interpret
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.arrive import are_complete, arrive, copy_row
+from ebbflow.operators.arrive import are_complete, arrive
 from ebbflow.operators.block import (
     BANK,
     BANKS,
@@ -21,6 +21,7 @@ from ebbflow.operators.block import (
     COLUMNS_AT,
     COPY,
     MOST_COLUMNS,
+    copy_row,
     keep_chosen,
     keep_columns,
     pick_lanes,
@@ -49,7 +50,6 @@ from ebbflow.operators.node import (
     SIDE_ROWS,
     TALLY_AT,
     TB,
-    WAITING,
     bucket_for,
     emit,
     queue,
@@ -503,20 +503,6 @@ def drain(H, W):
 
 
 @kernel
-def make_room(H, W, nd, n):
-    """So many rows of the first rounds will wait at a node: what they wait in is not to grow step by step."""
-    if n < H[W + SEAL] or H[nd + TALLY_AT] or H[nd + KIND] == OUTPUT or H[W + WORKERS] > 1 or H[W + GENERAL]:
-        return
-    which = B_ITEMS
-    if H[nd + KIND] == REDUCE:
-        if H[W + CROWD] == 0 or H[nd + OP] == ASKED:
-            return
-        which = B_CROWD
-    v = bucket_for(H, W, nd, 0) + which
-    reserve(H, W, v, H[v + LEN] + n * (WAITING + row_lanes(H, nd)))
-
-
-@kernel
 def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n):
     """Rows that lie column by column go through an edge, block by block."""
     at = 0
@@ -548,8 +534,6 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
             pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
             end_parts(H, W, to)
         else:
-            if H[ed + ADD] == 0:
-                make_room(H, W, to, n)
             pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd

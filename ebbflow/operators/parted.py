@@ -9,7 +9,7 @@ Rule: parted rows are the same rows, in an order that the visit knows; one more 
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.block import COLUMNS_AT, HASHES
+from ebbflow.operators.block import COLUMNS_AT, HASHES, copy_row
 from ebbflow.operators.bulk import HASH_BITS, part_bits
 from ebbflow.operators.node import (
     ARRANGE,
@@ -82,8 +82,7 @@ def part_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         H[x + 1] = H[ranks + i * rstep]
         H[x + 2] = H[diffs + i * dstep] * sign
         H[x + 3] = h
-        for k in range(lanes):
-            H[x + WAITING + k] = H[H[b + COLUMNS_AT + 2 * k] + i * H[b + COLUMNS_AT + 2 * k + 1]]
+        copy_row(H, b + COLUMNS_AT, i, x + WAITING, lanes)
     H[bucket + B_ITEMS + LEN] += n * (WAITING + lanes)
 
 

@@ -41,7 +41,6 @@ FEW = 64  # rows that Python looks at faster than numpy
 SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's history stays in the cache
 GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
 
-
 FIRST_RANK = np.int64(1)
 NOTHING_GATHERED: Mapping[str, Gathered] = {}
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)

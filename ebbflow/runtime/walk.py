@@ -322,7 +322,7 @@ def walk(H, W):
                             flush(H, W, nd)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
-                    elif kind == REDUCE and H[bucket + B_CROWD + CAP]:
+                    elif kind == REDUCE and H[bucket + B_CROWD + LEN]:
                         admit_crowd(H, W, nd, cur)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
