@@ -15,7 +15,6 @@ import operator
 import pickle
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -28,7 +27,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, compiler
+from numba.core import cgutils, compiler, typed_passes, untyped_passes
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -37,6 +36,7 @@ from numba.extending import lower_builtin, models, register_model, typeof_impl
 
 from ebbflow.columns import border as b
 from ebbflow.columns import bundle
+from ebbflow.columns.bar import bar
 from ebbflow.columns.kept import TWINS, directory, get, is_private, kernels, put, source, symbol
 from ebbflow.columns.memory import (
     CHECKED,
@@ -181,6 +181,49 @@ def _all(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
+# ---- less work for the compiler ----------------------------------------------------------------------
+
+
+class _Passes(compiler.CompilerBase):
+    """The passes of the compiler without those that find nothing to do in a kernel.
+
+    Kernels have no closures, no expressions over whole arrays, and nothing reads their types aloud.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [one for one in passes.passes if one[0] not in self.IDLE]
+        passes.finalize()
+        return [passes]
+
+    IDLE = (
+        typed_passes.AnnotateTypes,
+        typed_passes.InlineOverloads,
+        typed_passes.NopythonRewrites,
+        untyped_passes.InlineClosureLikes,
+    )
+
+
+def _asked_once(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """The types that an operator takes and gives, asked once for each kind of operands.
+
+    The compiler tries all it knows about an operator for every `+` of a kernel; a seventh of its time.
+    """
+    operators = frozenset(one for one in vars(operator).values() if callable(one))
+
+    def answer(self: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        if kws or self.typing_key not in operators:
+            return ask(self, context, args, kws)
+        known = self.__dict__.setdefault("_known", {})
+        if args not in known:
+            known[args] = ask(self, context, args, kws)
+        return known[args]
+
+    return answer
+
+
+types.Function.get_call_type = _asked_once(types.Function.get_call_type)
+
 # ---- compiling -------------------------------------------------------------------------------------
 
 ARGUMENTS: dict[str, tuple[types.Type, str]] = {
@@ -204,6 +247,21 @@ _PIECES: dict[str, bundle.Piece] = {}  # all that was compiled or loaded, callee
 
 def compiled(f: Callable[..., Any], inlined: bool) -> Any:
     """A function for Python, and for other kernels, with the compiled code of `f`."""
+    dispatcher, seen, address = _machine_code(f, inlined)
+    made = _function(seen, address, f.__doc__)
+    _make_known(made, dispatcher)
+    return made
+
+
+def compiled_as(made: Callable[..., Any], f: Callable[..., Any], inlined: bool) -> bundle.Piece:
+    """The compiled code of `f`, which other kernels know as `made`; for a process that calls no kernels."""
+    dispatcher, seen, _ = _machine_code(f, inlined)
+    _make_known(made, dispatcher)
+    return _PIECES[seen.symbol]
+
+
+def _machine_code(f: Callable[..., Any], inlined: bool) -> tuple[Any, b.Border, int]:
+    """The compiler's handle of `f`, what is seen of it from outside, and where its code is."""
     _Progress.begun += 1
     assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
     given = [ARGUMENTS.get(name, (types.int64, b.WORD)) for name in inspect.signature(f).parameters]
@@ -211,19 +269,20 @@ def compiled(f: Callable[..., Any], inlined: bool) -> Any:
     options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     if inlined:
         options["forceinline"] = True
-    dispatcher: Any = numba.njit(**options)(f)
+    dispatcher: Any = numba.njit(**options, pipeline_class=_Passes)(f)
     kept = dispatcher._cache = _Kept(f, repr((taken, sorted(options.items()))))
     with _Progress.shown(compiles=not kept.is_there()):
         dispatcher.compile(taken)
     dispatcher.disable_compile()
     seen = b.Border(symbol(f), tuple(kind for _, kind in given), _answer(dispatcher.overloads[taken]))
-    address = _call_by_name(dispatcher, taken, inlined)
-    made = _function(seen, address, f.__doc__)
-    _DISPATCHERS[made] = dispatcher
-    cpu_target.typing_context.insert_global(made, types.Dispatcher(dispatcher))
     if kept.code is not None:
         _PIECES[seen.symbol] = (seen, dispatcher.overloads[taken].fndesc.llvm_func_name, kept.code)
-    return made
+    return dispatcher, seen, _call_by_name(dispatcher, taken, inlined)
+
+
+def _make_known(made: Callable[..., Any], dispatcher: Any) -> None:
+    _DISPATCHERS[made] = dispatcher
+    cpu_target.typing_context.insert_global(made, types.Dispatcher(dispatcher))
 
 
 def _answer(result: Any) -> str:
@@ -407,14 +466,9 @@ class _Progress:
         if cls.listener is not None:
             yield
             cls.listener(cls.begun, kernels())
-        elif compiles and sys.stderr is not None and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            total = max(kernels(), cls.begun)
-            text = TextColumn("compiling kernels, once: {task.completed} of {task.total}")
-            with Progress(text, BarColumn(), console=Console(stderr=True), transient=True) as bar:
-                bar.add_task("", total=total, completed=cls.begun)
+        elif compiles:
+            with bar(max(kernels(), cls.begun)) as show:
+                show(cls.begun)
                 yield
         else:
             yield

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as ll
 
@@ -28,6 +28,18 @@ PACKAGE = Path(__file__).resolve().parents[1]
 DIGEST = 32
 KEPT_VERSIONS = 3  # of one file: two checkouts side by side do not throw each other's code away
 TWINS: dict[Any, Callable[..., Any]] = {}  # the Python functions that kernels were made of
+
+
+class Named(NamedTuple):
+    """A kernel that is not compiled yet, and what stands for it in its module."""
+
+    made: Any
+    f: Callable[..., Any]
+    inlined: bool
+
+
+only_named: list[Named] | None = None
+"""Where kernels are only named as their modules are imported, and compiled when they are asked for; else None."""
 
 
 def symbol(f: Callable[..., Any]) -> str:

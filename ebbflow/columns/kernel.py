@@ -19,7 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ebbflow.columns.bundle import Bundle, read
+from ebbflow.columns import kept
+from ebbflow.columns.bar import bar
+from ebbflow.columns.bundle import Bundle, only_inside, read
 from ebbflow.columns.kept import (
     PACKAGE,
     TWINS,
@@ -80,6 +82,11 @@ def twin(compiled: Any) -> Callable[..., Any]:
 def _ready(f: F, inlined: bool) -> F:
     if INTERPRETED:
         return f
+    if kept.only_named is not None:
+        made = only_inside(symbol(f))
+        kept.only_named.append(kept.Named(made, f, inlined))
+        TWINS[made] = f
+        return made
     found = bundle() if _is_ours(f) else None
     if found is not None:
         made = found.function(symbol(f), f.__doc__)
@@ -99,17 +106,35 @@ def compile_all(progress: Callable[[int, int], None] | None = None) -> int:
     """Import every module that has kernels, so that all are compiled and kept; how many there are."""
     if INTERPRETED:
         return kernels()
-    if bundle() is None:
+    if bundle() is None and not _compiled_together(progress):
         from ebbflow.columns import compiler
 
         with compiler.told_to(progress):
-            for module in modules_with_kernels():
-                importlib.import_module(module)
+            _import_all()
         compiler.bundle_up(bundle_path())
     else:
-        for module in modules_with_kernels():
-            importlib.import_module(module)
+        _import_all()
     return kernels()
+
+
+def _compiled_together(progress: Callable[[int, int], None] | None) -> bool:
+    """Let all cores compile, unless some kernels are compiled in this process; whether there is a bundle now."""
+    if any(_is_ours(f) for f in TWINS.values()):
+        return False
+    from ebbflow.columns.together import compile_together
+
+    if progress is None:
+        with bar(kernels()) as show:
+            compile_together(lambda done, total: show(done))
+    else:
+        compile_together(progress)
+    bundle.cache_clear()
+    return bundle() is not None
+
+
+def _import_all() -> None:
+    for module in modules_with_kernels():
+        importlib.import_module(module)
 
 
 @cache

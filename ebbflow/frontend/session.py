@@ -102,9 +102,10 @@ class Session:
         **options: Any,
     ):
         from ebbflow.columns.kernel import compile_all  # the kernels load when a program runs, not when one is written
-        from ebbflow.columns.pool import Pool
 
         compile_all()
+        from ebbflow.columns.pool import Pool
+
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise TypeMismatch(
                 f"workers is a number of threads, 1 or more, not {plain(workers)}.", hint="run(workers=2)"

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -348,7 +349,8 @@ def take_beside(worker: Worker, words: Array) -> None:
 
 def filled_rows(hashes: Array) -> Array:
     """Whether each line holds anything but zeros."""
-    return (hashes[:, 0] != _ZEROS[0]) | (hashes[:, 1] != _ZEROS[1])
+    zeros = _hash_of_zeros()
+    return (hashes[:, 0] != zeros[0]) | (hashes[:, 1] != zeros[1])
 
 
 def union(parts: Sequence[Array]) -> Array:
@@ -431,10 +433,8 @@ def move_runs(H, first, rows, at, out_of):
     return 0
 
 
+@cache
 def _hash_of_zeros() -> Array:
     zeros, found = np.zeros(LINE, np.int64), np.empty((1, 3), np.int64)
     changed_lines(memory(), address_of(zeros), 0, np.zeros(1, np.int64), found[:, 1:].copy(), found)
     return found[0, 1:]
-
-
-_ZEROS = _hash_of_zeros()

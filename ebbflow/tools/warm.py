@@ -11,7 +11,9 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ebbflow.columns.kept import directory
+from ebbflow.columns.kernel import compile_all
 
 EVERY = 10.0  # seconds between lines where there is no terminal to draw a bar on
 
@@ -20,27 +22,13 @@ def warm() -> int:
     """Compile what is not kept yet; how many kernels there are."""
     began = time.perf_counter()
     console = Console(stderr=True)
-    total = _with_a_bar(console) if console.is_terminal else _with_lines(console)
-
-    from ebbflow.columns.kept import directory
+    total = compile_all() if console.is_terminal else _with_lines(console)
 
     print(f"{total} kernels are ready in {directory()} ({time.perf_counter() - began:.1f} s).")
     return total
 
 
-def _with_a_bar(console: Console) -> int:
-    said = TextColumn("compiling kernels, once: {task.completed} of {task.total}")
-    with Progress(said, BarColumn(), TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        from ebbflow.columns.kernel import compile_all  # the compiler takes a second to load: the bar is up by then
-
-        return compile_all(lambda done, total: bar.update(task, completed=done, total=max(done, total)))
-
-
 def _with_lines(console: Console) -> int:
-    from ebbflow.columns.kernel import compile_all
-
     last = time.perf_counter()
 
     def say(done: int, total: int) -> None:

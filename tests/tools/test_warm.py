@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from ebbflow.columns import kept, kernel
+from ebbflow.columns import kept
 from ebbflow.tools import warm
 
 
@@ -14,12 +14,6 @@ def test_warming_makes_every_kernel_ready_and_says_where(capsys):
 
 def test_without_a_terminal_progress_is_lines(monkeypatch, capsys):
     monkeypatch.setattr(warm, "EVERY", 0.0)
-    monkeypatch.setattr(kernel, "compile_all", lambda say: [say(done, 3) for done in (1, 2, 3)] and 3)
+    monkeypatch.setattr(warm, "compile_all", lambda say: [say(done, 3) for done in (1, 2, 3)] and 3)
     assert warm._with_lines(Console(stderr=True, force_terminal=False)) == 3
     assert capsys.readouterr().err.splitlines()[0] == "compiling kernels, once: 1 of 3"
-
-
-def test_on_a_terminal_progress_is_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr(kernel, "compile_all", lambda say: [say(done, 3) for done in (1, 2, 3)] and 3)
-    assert warm._with_a_bar(Console(stderr=True, force_terminal=True, width=80)) == 3
-    assert "compiling kernels, once" in capsys.readouterr().err

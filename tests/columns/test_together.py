@@ -1,0 +1,162 @@
+"""Claims about compiling by several processes at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Barrier, Lock
+
+import pytest
+
+from ebbflow.columns import together
+from ebbflow.columns.kept import directory
+from ebbflow.columns.kernel import INTERPRETED
+from ebbflow.columns.together import Task, _Schedule
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#        0   1
+#       / \ / \
+#      2   3   4
+#       \ /    |
+#        5     6
+DIAMONDS = [
+    Task(10, []),
+    Task(1, []),
+    Task(5, [0]),
+    Task(50, [0, 1]),
+    Task(1, [1]),
+    Task(1, [2, 3]),
+    Task(1, [4]),
+]
+
+
+class Helpers:
+    """Stand for processes: a kernel's piece is its place, and what it calls must be there."""
+
+    def __init__(self, tasks, dies_at=None):
+        self.tasks, self.dies_at = tasks, dies_at
+        self.order, self.lock = [], Lock()
+
+    def compile(self, i):
+        with self.lock:
+            if i == self.dies_at:
+                raise EOFError
+            assert all(callee in self.order for callee in self.tasks[i].calls)
+            self.order.append(i)
+        return i
+
+
+def test_every_kernel_is_compiled_once_after_those_it_calls_and_the_longest_chain_first():
+    helpers, seen = Helpers(DIAMONDS), []
+    schedule = _Schedule(DIAMONDS, lambda done, total: seen.append((done, total)))
+    schedule.work(helpers)
+    assert helpers.order == [0, 1, 3, 2, 4, 5, 6]
+    assert schedule.pieces == {i: i for i in range(7)}
+    assert seen == [(done, 7) for done in range(1, 8)]
+
+
+def test_helpers_work_side_by_side_and_all_end():
+    tasks = [Task(1, []), Task(1, []), Task(1, [0, 1])]
+    both = Barrier(2, timeout=30)
+    asked = []
+
+    class Waits:
+        def compile(self, i):
+            asked.append(i)
+            if i < 2:
+                both.wait()  # passed only if two kernels compile at the same time
+            return i
+
+    schedule = _Schedule(tasks, lambda done, total: None)
+    schedule.run([Waits(), Waits()])
+    assert sorted(asked) == [0, 1, 2] and sorted(schedule.pieces) == [0, 1, 2]
+
+
+def test_a_helper_that_dies_ends_the_others():
+    helpers = Helpers(DIAMONDS, dies_at=3)
+    schedule = _Schedule(DIAMONDS, lambda done, total: None)
+    with pytest.raises(EOFError):
+        schedule.run([helpers, helpers])
+    assert 3 not in schedule.pieces and 5 not in schedule.pieces
+
+
+PROGRAM = """
+import os, sys
+if "alone" in sys.argv:
+    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+if "dies" in sys.argv:
+    from ebbflow.columns import together
+    together.COMMAND = ["-c", "import sys; sys.exit(1)"]
+from ebbflow.columns import kernel, kept
+told = []
+kernel.compile_all(lambda done, total: told.append((done, total)))
+assert told[-1] == (kept.kernels(), kept.kernels())
+from ebbflow.trace.heap import sum_fits
+assert sum_fits(2**62, 2**61) and not sum_fits(2**63 - 1, 1)
+print("numba" in sys.modules, kept.bundle_path())
+"""
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted, nothing is compiled")
+def test_what_comes_out_is_the_bundle_of_one_process(tmp_path):
+    """From kernels that are kept one by one; a helper that cannot start costs time and nothing else."""
+    kept = tmp_path / "kernels" / directory().name
+    shutil.copytree(directory(), kept, ignore=shutil.ignore_patterns("*.bundle"))
+    kept.parent.chmod(0o700)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "EBBFLOW_CACHE_DIR": str(tmp_path)}
+
+    def start(*options):
+        return subprocess.Popen([sys.executable, "-c", PROGRAM, *options], env=env, stdout=subprocess.PIPE, text=True)
+
+    def made(*processes):
+        said = [process.communicate(timeout=300)[0].split() for process in processes]
+        assert [process.returncode for process in processes] == [0] * len(processes)
+        bundle = Path(said[0][1])
+        return [uses_the_compiler for uses_the_compiler, _ in said], bundle.read_bytes(), bundle.unlink()
+
+    alone = made(start("alone"))
+    assert alone[0] == ["True"]
+    assert made(start("dies"))[:2] == alone[:2]
+    cores = len(os.sched_getaffinity(0))
+    if cores > 1:
+        assert made(start())[:2] == (["False"], alone[1])
+
+
+def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path, monkeypatch):
+    monkeypatch.setenv("EBBFLOW_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    written = []
+
+    def write(cores, progress):
+        written.append(cores)
+        together.bundle_path().write_bytes(b"whole")
+
+    monkeypatch.setattr(together, "_write_bundle", write)
+    assert together.compile_together(print) and together.compile_together(print)
+    assert written == [2]
+    together.bundle_path().unlink()
+    waits = "import sys, time; sys.stdin.read(); "
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"from ebbflow.columns import together as t\nwith t._alone():\n print('holds', flush=True)\n {waits}"
+            "t.bundle_path().write_bytes(b'whole')",
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout.readline() == b"holds\n"
+    from threading import Thread
+
+    answers = []
+    waiting = Thread(target=lambda: answers.append(together.compile_together(print)))
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive()
+    holder.communicate(b"", timeout=60)
+    waiting.join(60)
+    assert answers == [True] and written == [2]
