@@ -19,6 +19,7 @@ import pyarrow as pa
 from ebbflow.columns.evaluate import MAGNITUDE, NAN
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.meaning import BOUNDS
+from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look, look
 from ebbflow.columns.pool import Pool, intern, is_there, text_begins
 from ebbflow.columns.schema import LONG, NULL, Field, Type
@@ -92,16 +93,30 @@ def read_numbers(H, form, least, most, data, start, n, to):
     if form == WORD:
         p = (data >> 3) - 1 + start
         for i in range(n):
-            w = H[p + i]
+            w = load_lane(p + i)
             outside |= (w < least) | (w > most)
-            H[to + i] = w
+            store_lane(to + i, w)
         return outside == 0
     if form == HALF:
         p = ((data + 4 * start) >> 2) - 2
-        for i in range(n):
-            w = half(H[(p + i) >> 1] >> (((p + i) & 1) << 5))
+        first = p & 1 if n else 0  # the upper half of a word of which the lower one is not meant
+        if first:
+            w = H[p >> 1] >> 32
             outside |= (w < least) | (w > most)
-            H[to + i] = w
+            H[to] = w
+        p = (p + first) >> 1
+        pairs = (n - first) >> 1
+        for i in range(pairs):
+            w = load_lane(p + i)
+            v = half(w)
+            w = w >> 32
+            outside |= (v < least) | (v > most) | (w < least) | (w > most)
+            store_lane(to + first + 2 * i, v)
+            store_lane(to + first + 2 * i + 1, w)
+        if first + 2 * pairs < n:
+            w = half(H[p + pairs])
+            outside |= (w < least) | (w > most)
+            H[to + n - 1] = w
         return outside == 0
     for i in range(n):
         w = element(H, form, data, start + i)

@@ -34,6 +34,9 @@ DIMENSIONS = {WORDS: 1, ROWS: 2, BYTES: 1}
 OBJECTS = {"ebbflow.array": np.ndarray, "ebbflow.none": None, "ebbflow.type": TypeError, "ebbflow.memory": MemoryError}
 """Python's objects that the code names, by symbols of ours: the compiler has other ideas of theirs."""
 
+WORDS_AT = "ebbflow.words"  # all of memory as one array; its first element is `H[0]`
+ll.add_symbol(WORDS_AT, 8)
+
 PREAMBLE = """
 @"ebbflow.array" = external global i8
 @"ebbflow.none" = external global i8

@@ -46,7 +46,9 @@ from ebbflow.columns.memory import (
     all_memory,
     ask_for,
     give_way,
+    load_lane,
     load_shared,
+    store_lane,
     store_shared,
 )
 
@@ -92,14 +94,16 @@ class _All(AbstractTemplate):
         return signature(MEMORY) if not args else None
 
 
+@infer_global(load_lane)
 @infer_global(load_shared)
-class _LoadShared(AbstractTemplate):
+class _LoadBy(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         return signature(types.int64, types.int64)
 
 
+@infer_global(store_lane)
 @infer_global(store_shared)
-class _StoreShared(AbstractTemplate):
+class _StoreBy(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         return signature(types.none, types.int64, types.int64)
 
@@ -145,6 +149,30 @@ def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     _check(context, builder, args[1])
     builder.store(args[2], _pointer(builder, args[1]))
+    return context.get_dummy_value()
+
+
+def _element(builder: Any, at: Any) -> Any:
+    """The same word as an element of one array: in these terms the compiler sees that words follow each other.
+
+    Not so for all loads and stores: it would prepare every loop over the lanes of a row for thousands of them.
+    """
+    module = builder.module
+    if b.WORDS_AT not in module.globals:
+        ir.GlobalVariable(module, ir.ArrayType(WORD, 0), b.WORDS_AT)
+    return builder.gep(module.get_global(b.WORDS_AT), [WORD(0), at])
+
+
+@lower_builtin(load_lane, types.int64)
+def _load_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[0])
+    return builder.load(_element(builder, args[0]))
+
+
+@lower_builtin(store_lane, types.int64, types.int64)
+def _store_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[0])
+    builder.store(args[1], _element(builder, args[0]))
     return context.get_dummy_value()
 
 

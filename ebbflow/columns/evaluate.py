@@ -25,6 +25,7 @@ from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.lanes import from_lane, to_lane
 from ebbflow.columns.meaning import BOUNDS, DIGITS
+from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look
 from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
 from ebbflow.columns.schema import NULL, Field, Schema, Type
@@ -462,6 +463,45 @@ def is_small(a):
 
 
 @kernel
+def compute_lanes(H, op, a, sa, b, sb, to, n):
+    """One step of a program along lanes, several words at once: ADD, SUB, or a comparison.
+
+    needs:  sa, sb: 1, or 0 for one word that stands for a lane.
+    leaves: the answers from `to` on; whether some row overflowed.
+    """
+    wrong = 0
+    first_u = H[a]
+    first_w = H[b]
+    if op == ADD:
+        for i in range(n):
+            u = load_lane(a + i) if sa else first_u
+            w = load_lane(b + i) if sb else first_w
+            none = (u == NULL) | (w == NULL)
+            v = u + w
+            wrong |= (((u ^ v) & (w ^ v) < 0) | (v == NULL)) & (not none)
+            store_lane(to + i, NULL if none else v)
+    elif op == SUB:
+        for i in range(n):
+            u = load_lane(a + i) if sa else first_u
+            w = load_lane(b + i) if sb else first_w
+            none = (u == NULL) | (w == NULL)
+            v = u - w
+            wrong |= (((u ^ w) & (u ^ v) < 0) | (v == NULL)) & (not none)
+            store_lane(to + i, NULL if none else v)
+    else:
+        # equal, less and greater, as the comparison takes them
+        equal = 1 if op == EQ or op == LE or op == GE else 0
+        less = 1 if op == NE or op == LT or op == LE else 0
+        more = 1 if op == NE or op == GT or op == GE else 0
+        for i in range(n):
+            u = load_lane(a + i) if sa else first_u
+            w = load_lane(b + i) if sb else first_w
+            v = less if u < w else more if u > w else equal
+            store_lane(to + i, NULL if (u == NULL) | (w == NULL) else v)
+    return wrong != 0
+
+
+@kernel
 def interpret_block(H, prog, columns, side, bank, chosen, n):
     """Run a program on a block of rows, each step over a whole column.
 
@@ -504,7 +544,9 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
             sb = H[x + 1]
         to = bank + into * BLOCK_ROWS
         wrong = False
-        if op == MUL:
+        if sa <= 1 and sb <= 1 and (op == ADD or op == SUB or (op >= EQ and op <= GE)):
+            wrong = compute_lanes(H, op, a, sa, b, sb, to, n)
+        elif op == MUL:
             for i in range(n):
                 u = H[a + i * sa]
                 w = H[b + i * sb]

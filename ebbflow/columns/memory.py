@@ -120,6 +120,20 @@ def store_shared(at: int, word: int) -> None:
     _MEMORY.words[at] = word
 
 
+def load_lane(at: int) -> int:
+    """The word at an address, in a loop along a lane, where the compiler may take several words at once.
+
+    It then looks before the loop whether the lanes overlap: not worth it for a loop over the few lanes of a row.
+    """
+    word: int = _MEMORY[at]
+    return word
+
+
+def store_lane(at: int, word: int) -> None:
+    """Write a word in such a loop."""
+    _MEMORY[at] = word
+
+
 def ask_for(at: int) -> None:
     """Have the word at an address brought near the processor, while it does something else; any address will do."""
 

@@ -20,8 +20,8 @@ from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.schema import NULL
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
-SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT = 0, 1, 2, 3, 4, 5, 6, 7
-HEADER = 8
+SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT, LETTERS_AT = 0, 1, 2, 3, 4, 5, 6, 7, 8
+HEADER = 9
 # A table of slots: its mask, then for each slot an id (0: empty), where its words lie, and its length in bytes.
 ID, PLACE, LENGTH = 0, 1, 2
 SLOT = 3
@@ -53,6 +53,8 @@ class Pool:
         self._kept: list[np.ndarray] = [self._header]
         self._recent = np.zeros((RECENT, 3), np.int64)  # short texts: the word, the length, the id
         self._header[RECENT_AT] = address_of(self._recent)
+        self._letters = np.zeros(256, np.int64)  # texts of one byte: the id, 0 where none was met yet
+        self._header[LETTERS_AT] = address_of(self._letters)
         self._texts: dict[int, str] = {}  # some that were asked for
         self._chunk = FIRST_CHUNK // 2
         self._chunks: list[tuple[int, np.ndarray]] = []  # after how many words each begins
@@ -351,6 +353,7 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
     leaves: the ids, NULL where there is no text; n, or the row for which the pool must grow first.
     """
     lately = H[pool + RECENT_AT]
+    letters = H[pool + LETTERS_AT]
     end = text_begins(H, ends, wide, start + row)
     for r in range(row, n):
         begin = end
@@ -359,6 +362,14 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
             H[to + r] = NULL
             continue
         length = end - begin
+        if length == 1:  # flags and grades
+            letter = letters + raw_word(H, data + begin, 1)
+            if H[letter] == 0:
+                H[letter] = intern_text(H, pool, data + begin, 1)
+                if H[letter] == 0:
+                    return r
+            H[to + r] = H[letter]
+            continue
         if length < 1 or length > 8:
             id_ = intern_text(H, pool, data + begin, length)
             if id_ == 0:

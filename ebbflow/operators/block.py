@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.trace.heap import PTR, ROW, ROW2
 
 # ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
@@ -19,6 +20,7 @@ BANKS = 5 * BLOCK_ROWS  # two banks of registers, by turns the source and the re
 BANK = REGISTERS * BLOCK_ROWS
 COLUMNS_AT = BANKS + 2 * BANK  # the list of columns, then room to make the next one
 MOST_COLUMNS = 1024
+FEW_LEFT_OUT = 8  # if less than one in so many rows is left out, the others are copied in runs
 
 ROOM = COLUMNS_AT + 4 * MOST_COLUMNS
 
@@ -73,6 +75,42 @@ def pick_lanes(H, b, stage):
 
 
 @kernel
+def find_runs(H, b, n, kept):
+    """Where nearly all of n rows are kept: the runs of rows that follow each other, in HASHES `first, rows` each.
+
+    leaves: how many runs; 0 if too many rows are left out for it to pay.
+    """
+    if kept * FEW_LEFT_OUT <= n * (FEW_LEFT_OUT - 1):
+        return 0
+    runs = 0
+    i = 0
+    while i < kept:
+        first = H[b + CHOSEN + i]
+        start = i
+        while i < kept and H[b + CHOSEN + i] - i == first - start:
+            i += 1
+        H[b + HASHES + 2 * runs] = first
+        H[b + HASHES + 2 * runs + 1] = i - start
+        runs += 1
+    return runs
+
+
+@kernel
+def pack_column(H, b, c, s, to, kept, runs):
+    """The chosen rows of a column, side by side."""
+    if s != 1 or runs == 0:
+        for i in range(kept):
+            H[to + i] = H[c + H[b + CHOSEN + i] * s]
+        return
+    for r in range(runs):
+        p = c + H[b + HASHES + 2 * r]
+        n = H[b + HASHES + 2 * r + 1]
+        for i in range(n):
+            store_lane(to + i, load_lane(p + i))
+        to += n
+
+
+@kernel
 def run_row_by_row(H, W, b, stage, bank, n):
     """A program that only runs on rows: on each row, into the bank.
 
@@ -113,12 +151,12 @@ def run_program(H, W, b, stage, bank, n):
     kept = interpret_block(H, H[stage + 1], columns, side, bank, b + CHOSEN, n)
     if kept < 0:  # some row overflowed, perhaps one that is not kept: the rows tell
         return run_row_by_row(H, W, b, stage, bank, n)
+    runs = find_runs(H, b, n, kept)
     for k in range(H[stage + 3]):
         c = H[side + 2 * k]
         s = H[side + 2 * k + 1]
         if kept < n:
-            for i in range(kept):
-                H[bank + k * BLOCK_ROWS + i] = H[c + H[b + CHOSEN + i] * s]
+            pack_column(H, b, c, s, bank + k * BLOCK_ROWS, kept, runs)
             c = bank + k * BLOCK_ROWS
             s = 1
         elif (
@@ -140,17 +178,5 @@ def keep_columns(H, b, bank, n, kept):
     """
     columns = b + COLUMNS_AT
     for k in range(n):
-        c = H[columns + 2 * k]
-        s = H[columns + 2 * k + 1]
-        for i in range(kept):
-            H[bank + k * BLOCK_ROWS + i] = H[c + H[b + CHOSEN + i] * s]
+        pack_column(H, b, H[columns + 2 * k], H[columns + 2 * k + 1], bank + k * BLOCK_ROWS, kept, 0)
         set_column(H, columns, k, bank + k * BLOCK_ROWS, 1)
-
-
-@kernel
-def keep_chosen(H, b, ranks, rstep, diffs, dstep, kept):
-    """Ranks and diffs of the chosen rows, in BLOCK_RANKS and BLOCK_DIFFS."""
-    for i in range(kept):
-        row = H[b + CHOSEN + i]
-        H[b + BLOCK_RANKS + i] = H[ranks + row * rstep]
-        H[b + BLOCK_DIFFS + i] = H[diffs + row * dstep]

@@ -22,8 +22,8 @@ from ebbflow.operators.block import (
     COPY,
     MOST_COLUMNS,
     copy_row,
-    keep_chosen,
     keep_columns,
+    pack_column,
     pick_lanes,
     run_program,
     set_column,
@@ -367,13 +367,15 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
             if kept < 0:
                 refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
                 return
-        if kept < n:
-            keep_chosen(H, b, ranks, rstep, diffs, dstep, kept)
+        if kept < n and rstep:
+            pack_column(H, b, ranks, rstep, b + BLOCK_RANKS, kept, 0)
             ranks = b + BLOCK_RANKS
             rstep = 1
+        if kept < n and dstep:
+            pack_column(H, b, diffs, dstep, b + BLOCK_DIFFS, kept, 0)
             diffs = b + BLOCK_DIFFS
             dstep = 1
-            n = kept
+        n = kept
         bank = b + BANKS + BANK if bank == b + BANKS else b + BANKS
     if n == 0:
         return

@@ -255,13 +255,24 @@ def find_places(H, W, ty, b, n):
 def add_columns(H, spec, b, nk, diffs, dstep, sign, start, end):
     """Add the values of some rows of a block to their entries' sums, column by column."""
     places = b + PLACES
+    more = 0
+    for i in range(start, end):
+        more |= H[diffs + i * dstep] ^ sign
+    once = more == 0  # every row
     col = spec + FIRST_COLUMN
     for _ in range(H[spec + COLUMNS]):
         c = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE])]
         s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
         at = KEY + nk + H[col + AT]
         shape = H[col + SHAPE]
-        if shape == INT_SUM:
+        if shape == INT_SUM and once:
+            for i in range(start, end):
+                x = H[c + i * s]
+                if x != NULL:
+                    acc = H[places + i] + at
+                    H[acc] += 1
+                    H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
+        elif shape == INT_SUM:
             for i in range(start, end):
                 x = H[c + i * s]
                 if x != NULL:

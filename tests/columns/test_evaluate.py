@@ -170,12 +170,15 @@ def interpreted(prog, lanes, columns=1):
     return kept, registers[:columns].tolist()
 
 
+MANY = 9  # rows enough for the compiler to take several at once, and some that are left over
+
+
 def in_block(prog, lanes, columns=1):
     """The columns of the rows that are kept, all rows run together; None if one of them overflowed."""
     n = lanes.shape[1]
     lists = np.zeros(2 * len(lanes) + 2, np.int64)
     for k, lane in enumerate(lanes):
-        lists[2 * k : 2 * k + 2] = address_of(lane), 1
+        lists[2 * k : 2 * k + 2] = address_of(lane), lane.strides[0] // 8
     side, chosen = np.zeros(2 * e.REGISTERS, np.int64), np.zeros(e.BLOCK_ROWS, np.int64)
     bank = np.zeros(e.REGISTERS * e.BLOCK_ROWS, np.int64)
     at = [address_of(array) for array in (prog, lists, side, bank, chosen)]
@@ -198,7 +201,9 @@ def check(expr, rows):
             shown = expr, rows[i], wanted[i], from_lane(found[0], expr.type, pool)
             assert kept < 0 if word == "overflow" else (kept, found) == (1, [word]), shown
         if e.runs_in_blocks(prog):
-            assert in_block(prog, np.ascontiguousarray(lanes)) == (None if "overflow" in words else [words]), expr
+            many, wanted_of_many = np.tile(lanes, MANY), None if "overflow" in words else [words * MANY]
+            assert in_block(prog, many) == wanted_of_many, expr  # lanes that lie side by side
+            assert in_block(prog, np.asfortranarray(many)) == wanted_of_many, expr  # rows that do
     if "overflow" in words:
         with pytest.raises(NumberOverflow):
             e.outside([expr], None, SCHEMA, pool, lanes)
