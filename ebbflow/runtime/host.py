@@ -40,10 +40,19 @@ NEVER = -(2**63) + 1  # the coordinates of the frontier of what has not begun
 FEW = 64  # rows that Python looks at faster than numpy
 SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's history stays in the cache
 GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
+MEETING_SLICE = 512  # the same for workers that meet in every round of a loop: more to do between two meetings
 
 FIRST_RANK = np.int64(1)
 NOTHING_GATHERED: Mapping[str, Gathered] = {}
 Letters = dict[tuple[int, int], np.ndarray]  # words by (from, to)
+
+
+def best_slice(plan: Plan, meet: bool) -> int:
+    """How many times to handle together; meet: whether workers in threads wait for each other."""
+    depth = max((part.depth for part in plan.program if isinstance(part, Begin)), default=0)
+    if depth == 0:
+        return GENERAL_SLICE if plan.general else SLICE
+    return MEETING_SLICE if meet and depth == 1 and not plan.general else SLICE_IN_LOOPS
 
 
 class Meeting(NamedTuple):
@@ -85,8 +94,7 @@ class Host:
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
         self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
-        loops = any(isinstance(part, Begin) for part in self.plan.program)
-        self.slice_times = slice_times or (SLICE_IN_LOOPS if loops else GENERAL_SLICE if self.plan.general else SLICE)
+        self.slice_times = slice_times or best_slice(self.plan, several)
 
     def needs_outside(self, stage: Stage) -> bool:
         return stage.as_copy() is None and program(stage.columns, stage.condition, stage.schema, self.pool) is None
