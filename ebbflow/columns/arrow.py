@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns.evaluate import MAGNITUDE, NAN
+from ebbflow.columns.evaluate import MAGNITUDE, NAN, lower_half
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.meaning import BOUNDS
 from ebbflow.columns.memory import load_lane, store_lane
@@ -80,12 +80,6 @@ def element(H, form, data, i):
     return (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1
 
 
-@inline
-def half(w):
-    """The lower half of a word, as a number."""
-    return (w << 32) >> 32
-
-
 @kernel
 def read_numbers(H, form, least, most, data, start, n, to):
     """Elements of a form, none of them null, as a lane.  Returns whether all are within their bounds."""
@@ -108,13 +102,13 @@ def read_numbers(H, form, least, most, data, start, n, to):
         pairs = (n - first) >> 1
         for i in range(pairs):
             w = load_lane(p + i)
-            v = half(w)
+            v = lower_half(w)
             w = w >> 32
             outside |= (v < least) | (v > most) | (w < least) | (w > most)
             store_lane(to + first + 2 * i, v)
             store_lane(to + first + 2 * i + 1, w)
         if first + 2 * pairs < n:
-            w = half(H[p + pairs])
+            w = lower_half(H[p + pairs])
             outside |= (w < least) | (w > most)
             H[to + n - 1] = w
         return outside == 0

@@ -457,22 +457,39 @@ def column_of(operand, columns, side):
 
 
 @inline
+def lower_half(a):
+    """The lower half of a word, as a number."""
+    return (a << 32) >> 32
+
+
+@inline
 def is_small(a):
     """Whether a word fits 32 bits, so that a product of two of them fits one."""
-    return a == (a << 32) >> 32
+    return a == lower_half(a)
 
 
 @kernel
 def compute_lanes(H, op, a, sa, b, sb, to, n):
-    """One step of a program along lanes, several words at once: ADD, SUB, or a comparison.
+    """One step of a program along lanes, several words at once: ADD, SUB, MUL, or a comparison.
 
     needs:  sa, sb: 1, or 0 for one word that stands for a lane.
-    leaves: the answers from `to` on; whether some row overflowed.
+    leaves: the answers from `to` on, and True; False if some row has to be looked at by itself.
     """
     wrong = 0
     first_u = H[a]
     first_w = H[b]
-    if op == ADD:
+    if op == MUL:
+        for i in range(n):
+            u = load_lane(a + i) if sa else first_u
+            w = load_lane(b + i) if sb else first_w
+            wrong |= (u ^ lower_half(u)) | (w ^ lower_half(w))
+        if wrong:
+            return False
+        for i in range(n):
+            u = load_lane(a + i) if sa else first_u
+            w = load_lane(b + i) if sb else first_w
+            store_lane(to + i, lower_half(u) * lower_half(w))
+    elif op == ADD:
         for i in range(n):
             u = load_lane(a + i) if sa else first_u
             w = load_lane(b + i) if sb else first_w
@@ -498,7 +515,7 @@ def compute_lanes(H, op, a, sa, b, sb, to, n):
             w = load_lane(b + i) if sb else first_w
             v = less if u < w else more if u > w else equal
             store_lane(to + i, NULL if (u == NULL) | (w == NULL) else v)
-    return wrong != 0
+    return wrong == 0
 
 
 @kernel
@@ -543,9 +560,10 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
             b = H[x]
             sb = H[x + 1]
         to = bank + into * BLOCK_ROWS
+        along = sa <= 1 and sb <= 1 and (op == ADD or op == SUB or op == MUL or (op >= EQ and op <= GE))
         wrong = False
-        if sa <= 1 and sb <= 1 and (op == ADD or op == SUB or (op >= EQ and op <= GE)):
-            wrong = compute_lanes(H, op, a, sa, b, sb, to, n)
+        if along and compute_lanes(H, op, a, sa, b, sb, to, n):
+            pass
         elif op == MUL:
             for i in range(n):
                 u = H[a + i * sa]

@@ -10,6 +10,7 @@ Rule: when a moment is closed, what was said of a key up to its time is the answ
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import load_lane
 from ebbflow.columns.weights import add_word, float_add, int_add
 from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
 from ebbflow.operators.node import (
@@ -224,6 +225,8 @@ def find_places(H, W, ty, b, n):
         H[places] = near
     c = H[columns]
     s = H[columns + 1]
+    c2 = H[columns + 2]
+    s2 = H[columns + 3]
     made = 0
     for i in range(n):
         at = H[hashes + i]
@@ -231,6 +234,9 @@ def find_places(H, W, ty, b, n):
         while H[e] != 0:
             if nk == 1:
                 if H[e + KEY] == H[c + i * s]:
+                    break
+            elif nk == 2:
+                if H[e + KEY] == H[c + i * s] and H[e + KEY + 1] == H[c2 + i * s2]:
                     break
             else:
                 k = 0
@@ -251,6 +257,15 @@ def find_places(H, W, ty, b, n):
     H[ty + T_COUNT] += made
 
 
+@inline
+def are_natural(p, n):
+    """Whether no word of a lane is negative, or null."""
+    all_bits = 0
+    for i in range(n):
+        all_bits |= load_lane(p + i)
+    return all_bits >= 0
+
+
 @kernel
 def add_columns(H, spec, b, nk, diffs, dstep, sign, start, end):
     """Add the values of some rows of a block to their entries' sums, column by column."""
@@ -265,13 +280,12 @@ def add_columns(H, spec, b, nk, diffs, dstep, sign, start, end):
         s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
         at = KEY + nk + H[col + AT]
         shape = H[col + SHAPE]
-        if shape == INT_SUM and once:
+        if shape == INT_SUM and once and s == 1 and are_natural(c + start, end - start):
             for i in range(start, end):
-                x = H[c + i * s]
-                if x != NULL:
-                    acc = H[places + i] + at
-                    H[acc] += 1
-                    H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
+                acc = H[places + i] + at
+                H[acc] += 1
+                if add_word(H, acc + 1, H[c + i], 0):
+                    H[acc + 2] += 1
         elif shape == INT_SUM:
             for i in range(start, end):
                 x = H[c + i * s]
