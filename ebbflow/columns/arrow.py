@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ebbflow.columns.evaluate import MAGNITUDE, NAN, lower_half
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
-from ebbflow.columns.meaning import BOUNDS
+from ebbflow.columns.meaning import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look, look
 from ebbflow.columns.pool import Pool, intern, is_there, text_begins
@@ -223,9 +223,9 @@ def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
     if type_.name == "double" and pa.types.is_float64(kind):
         return REAL, *ANY
     if type_.name == "date" and pa.types.is_date32(kind):
-        return HALF, *ANY
+        return HALF, FIRST_DAY, LAST_DAY
     if type_.name == "timestamp" and pa.types.is_timestamp(kind) and kind.unit == "us":
-        return WORD, *ANY
+        return WORD, FIRST_MOMENT, LAST_MOMENT
     if type_.name == "boolean" and pa.types.is_boolean(kind):
         return BIT, *ANY
     if type_.name == "decimal" and pa.types.is_decimal128(kind) and kind.scale == type_.scale:

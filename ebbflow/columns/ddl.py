@@ -74,6 +74,8 @@ def checked(fields: Iterable[Field]) -> Schema:
     fields = tuple(fields)
     seen: set[str] = set()
     for name in (field.name for field in fields):
+        if not isinstance(name, str):
+            raise UnknownType(f"{name!r} cannot be a column name; names are text.", hint="Put it in quotes.")
         if name in RESERVED:
             raise ReservedName(
                 f'the column name "{name}" is kept for results ({", ".join(RESERVED)}).',

@@ -24,7 +24,15 @@ from ebbflow.columns import operations
 from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.lanes import from_lane, to_lane
-from ebbflow.columns.meaning import BOUNDS, DIGITS
+from ebbflow.columns.meaning import (
+    BOUNDS,
+    DIGITS,
+    FIRST_DAY,
+    FIRST_MOMENT,
+    LAST_DAY,
+    LAST_MOMENT,
+    MICROSECONDS_A_DAY,
+)
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look
 from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
@@ -115,9 +123,6 @@ NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 LARGEST_DECIMAL = 10**DIGITS - 1
 MOST_DIGITS = 15  # that a float is rounded to, inside
-MICROSECONDS_A_DAY = 86_400_000_000
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999
-FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROSECONDS_A_DAY, (LAST_DAY + 1) * MICROSECONDS_A_DAY - 1
 
 
 # ---- kernels

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ebbflow.columns.meaning import BOUNDS, EPOCH, without_zone
+from ebbflow.columns.meaning import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Field, Schema, Type
@@ -29,6 +29,7 @@ Lane = np.ndarray[Any, np.dtype[np.int64]]
 Lanes = np.ndarray[Any, np.dtype[np.int64]]
 
 DAY = date(1970, 1, 1)
+OUT_OF_CALENDAR = "which is outside the years 1 to 9999"
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 MICROSECOND = timedelta(microseconds=1)
@@ -408,13 +409,22 @@ def _boolean_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
 
 def _date_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     if pa.types.is_date32(array.type):
-        return _numbers(array, np.int32).astype(np.int64)
+        return _days(_numbers(array, np.int32).astype(np.int64), nulls, field, start)
     milliseconds = _numbers(array, np.int64)
     days = milliseconds // 86_400_000
     wrong = days * 86_400_000 != milliseconds
     if nulls is not None:
         wrong &= ~nulls
     _refuse_first(field, wrong, lambda row: int(milliseconds[row]), start, "milliseconds that are no whole days")
+    return _days(days, nulls, field, start)
+
+
+def _days(days: Lane, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
+    """Counts of days since 1970, if they are dates."""
+    wrong = (days < FIRST_DAY) | (days > LAST_DAY)
+    if nulls is not None:
+        wrong &= ~nulls
+    _refuse_first(field, wrong, lambda row: f"{int(days[row])} days since 1970", start, OUT_OF_CALENDAR)
     return days
 
 
@@ -429,8 +439,7 @@ def _moments(given: np.ndarray, unit: str, nulls: np.ndarray | None, field: Fiel
         found = given // 1000
         wrong, why = found * 1000 != given, "nanoseconds, and a timestamp counts microseconds: round it first"
     else:
-        room = (2**63 - 1) // factor
-        wrong, why = (given > room) | (given < -room), "too far from 1970 to count in microseconds"
+        wrong, why = (given > LAST_MOMENT // factor) | (given < FIRST_MOMENT // factor), OUT_OF_CALENDAR
         found = np.where(wrong, 0, given) * factor
     if nulls is not None:
         wrong &= ~nulls
@@ -504,7 +513,7 @@ def _from_datetime64(column: np.ndarray, field: Field) -> Lane:
         days = column.astype("datetime64[D]")
         wrong = (days.astype(column.dtype) != column) & ~nulls
         _refuse_first(field, wrong, lambda row: str(column[row]), 0, "which is within a day")
-        lane = days.astype(np.int64)
+        lane = _days(days.astype(np.int64), nulls, field, 0)
     else:
         if step != 1 or unit not in ("s", "ms", "us", "ns"):
             if unit in ("D", "h", "m", "s", "M", "Y", "W"):

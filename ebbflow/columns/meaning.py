@@ -301,6 +301,10 @@ def concat(*values: Value) -> Value:
 
 # ---- dates and times ------------------------------------------------------------------------
 
+MICROSECONDS_A_DAY = 86_400_000_000
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970 on
+FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROSECONDS_A_DAY, (LAST_DAY + 1) * MICROSECONDS_A_DAY - 1
+
 
 def part(name: str) -> Callable[[date], int]:
     """year, month, day, hour, minute or second of a date (whose day begins at midnight) or a timestamp."""

@@ -138,7 +138,6 @@ def near(name: object, names: Iterable[str]) -> str:
     """A question with the names that look like this one, or nothing."""
     import difflib  # only who errs waits for it
 
-    names = list(names)
-    lowered = {other.lower(): other for other in reversed(names)}
+    lowered = {str(other).lower(): other for other in reversed(list(names))}
     found = difflib.get_close_matches(str(name).lower(), lowered, n=3, cutoff=0.6)
     return f"Did you mean {' or '.join(f'{chr(34)}{lowered[other]}{chr(34)}' for other in found)}?" if found else ""

@@ -473,9 +473,7 @@ class Given:
         if type(rows).__module__ == "pyarrow.lib" and type(rows).__name__ == "Table":
             return self._from_arrow(verb, rows)
         if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
-            import pyarrow
-
-            return self._from_arrow(verb, pyarrow.Table.from_pandas(rows, preserve_index=False))
+            return self._from_pandas(verb, rows)
         if type(rows).__module__.startswith("pyspark.sql") and hasattr(rows, "toArrow"):
             return self._from_arrow(verb, rows.toArrow())
         if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
@@ -505,11 +503,25 @@ class Given:
         names = table.column_names
         for name in names:
             if names.count(name) > 1:
-                raise DuplicateName(
-                    f'{verb} finds two columns named "{plain(name)}" in the rows of "{plain(self.name)}".',
-                    hint="Rename one of them, or leave it out.",
-                )
+                self._refuse_twice(verb, name)
         return {name: table.column(i) for i, name in enumerate(names)}, table.num_rows
+
+    def _from_pandas(self, verb: str, rows: Any) -> tuple[dict[str, Any], int]:
+        import pyarrow
+
+        names = list(rows.columns)
+        if len(set(names)) == len(names):
+            try:
+                return self._from_arrow(verb, pyarrow.Table.from_pandas(rows, preserve_index=False))
+            except (pyarrow.ArrowException, TypeError):  # some value is of no type of Arrow: it will be found and named
+                return {name: rows[name].tolist() for name in names}, len(rows)
+        self._refuse_twice(verb, next(name for name in names if names.count(name) > 1))
+
+    def _refuse_twice(self, verb: str, name: str) -> NoReturn:
+        raise DuplicateName(
+            f'{verb} finds two columns named "{plain(name)}" in the rows of "{plain(self.name)}".',
+            hint="Rename one of them, or leave it out.",
+        )
 
     def _from_columns(self, verb: str, columns: dict[str, Any]) -> tuple[dict[str, Any], int]:
         lengths = {

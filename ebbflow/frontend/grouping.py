@@ -150,9 +150,9 @@ class Grouped(Generic[Made]):
         >>> flow.compute(sales=[("a", 1), ("a", 2), ("b", 4)])["best"].rows()
         [('a', 2, 1), ('b', 4, 1)]
         """
-        if order_by is None:
+        order = [] if order_by is None else order_of(self._graph, self._node, order_by, "top")
+        if not order:
             raise NotAnExpression("top needs an order.", hint='For example top(3, order_by="-x"), the largest x first.')
-        order = order_of(self._graph, self._node, order_by, "top")
         return self._made(first(self._graph, self._node, self._keys, n, order, "top"))
 
     def reduce(self, fn: Callable[..., object], schema: object) -> Made:

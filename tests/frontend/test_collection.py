@@ -275,3 +275,18 @@ def test_explain_shows_what_leads_here_and_nothing_else(flow, edges):
 def test_every_node_remembers_the_users_line(flow, edges):
     found = edges.distinct()
     assert flow.graph.places[found._node].text == "found = edges.distinct()"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        lambda c: c.rename({"src": 5}),
+        lambda c: c.select(ebb.col("src").alias(5)),
+        lambda c: c.withColumnRenamed("src", None),
+        lambda c: c.withColumn(5, ebb.col("src")),
+        lambda c: c.with_columns({5: ebb.col("src")}),
+    ],
+)
+def test_a_columns_name_is_text(named):
+    with pytest.raises(EbbflowError, match="(5|None) cannot be a column name; names are text"):
+        named(ebb.Dataflow().input("edges", "src long, dst long"))

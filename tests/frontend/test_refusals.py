@@ -1,6 +1,7 @@
 """Every refusal of a session: what, where and what to do, and a state that stays as it was."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -52,6 +53,24 @@ DATA = TABLE.select(["src", "dst"])
 GOES_ON = "Results stay readable. Start another session with flow.run() for more input."
 
 REFUSALS = {
+    "a frame of pandas whose values are of no type of Arrow": (
+        lambda live: live.insert("edges", pd.DataFrame({"src": [1, "x"], "dst": [1, 2]})),
+        e.TypeMismatch,
+        'the column "src" is a long; row 1 has \'x\', a str.',
+        'Read it with int(...), or declare the column "string".',
+    ),
+    "a frame of pandas with a column twice": (
+        lambda live: live.insert("edges", pd.DataFrame([[1, 2]], columns=["src", "src"])),
+        e.DuplicateName,
+        'insert finds two columns named "src" in the rows of "edges".',
+        "Rename one of them, or leave it out.",
+    ),
+    "names of columns that are not text": (
+        lambda live: live.insert("edges", {3: [1], "dst": [2]}),
+        e.UnknownColumn,
+        'insert looks for the column "src" of the input "edges" in its rows, which have: 3, dst.',
+        "The input has: src long, dst long.",
+    ),
     "an unknown input, with the near name": (
         lambda live: live.insert("edgs", [(1, 2)]),
         e.UnknownInput,
