@@ -288,5 +288,5 @@ def test_every_node_remembers_the_users_line(flow, edges):
     ],
 )
 def test_a_columns_name_is_text(named):
-    with pytest.raises(EbbflowError, match="(5|None) cannot be a column name; names are text"):
+    with pytest.raises(EbbflowError, match=r"(5|None) cannot be a column name; names are text"):
         named(ebb.Dataflow().input("edges", "src long, dst long"))
