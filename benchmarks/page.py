@@ -1,9 +1,9 @@
 """The tables of docs/performance.md, written from stored results: `python -m benchmarks.page`.
 
-The page is prose between tables; the tables stand between marks and are written anew from one file of results, so that
-no figure is typed by hand.
+The page is prose between tables; the tables stand between marks and are written anew from files of results, so that no
+figure is typed by hand.  Of a row that was measured in several of them, the last file's figures are shown.
 
-Rule: a figure on the page is a figure of the file that the page names.
+Rule: a figure on the page is a figure of a file that the page names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.report import RESULTS, Figures, cells, number, spread
+from benchmarks.report import RESULTS, Figures, cells, identity, number, spread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 WORDS = {"goal": "goal", "first": "yes", "no": "**no**", None: ""}
@@ -50,11 +50,15 @@ def beside_starting_over(rows: list[Figures]) -> str:
     return grid(head, found)
 
 
-def written(page: str, results: Path) -> str:
-    """The page with its tables made anew from a file of results."""
-    rows = json.loads(results.read_text())
+def written(page: str, results: list[Path]) -> str:
+    """The page with its tables made anew from files of results."""
+    found: dict[tuple[object, ...], Figures] = {}
+    for file in results:
+        found |= {identity(row): row for row in json.loads(file.read_text())}
+    rows = list(found.values())
     machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
-    page = between(page, "source", f"From `benchmarks/results/{results.name}`, measured on {machines}.")
+    names = " and, where it has a row again, ".join(f"`benchmarks/results/{file.name}`" for file in results)
+    page = between(page, "source", f"From {names}, measured on {machines}.")
     page = between(page, "original", beside_the_original(rows))
     return between(page, "starting over", beside_starting_over(rows))
 
@@ -67,21 +71,21 @@ def between(page: str, mark: str, text: str) -> str:
     return pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page, count=1)
 
 
-def named(page: str) -> Path:
-    """The file of results that a page says it is made from."""
-    found = re.search(r"`benchmarks/results/(20[^`]+\.json)`", page)
-    if found is None:
+def named(page: str) -> list[Path]:
+    """The files of results that a page says it is made from."""
+    found = re.findall(r"`benchmarks/results/(20[^`]+\.json)`", page)
+    if not found:
         raise click.ClickException("The page does not say which results it shows.")
-    return RESULTS / found[1]
+    return [RESULTS / name for name in found]
 
 
 @click.command()
-@click.argument("results", required=False, type=click.Path(exists=True, path_type=Path))
-def main(results: Path | None) -> None:
+@click.argument("results", nargs=-1, type=click.Path(exists=True, path_type=Path))
+def main(results: tuple[Path, ...]) -> None:
     """Write the tables of docs/performance.md, from RESULTS or those that were stored last."""
-    results = results or newest()
-    PAGE.write_text(written(PAGE.read_text(), results))
-    print(f"docs/performance.md shows benchmarks/results/{results.name}")
+    shown = list(results) or [newest()]
+    PAGE.write_text(written(PAGE.read_text(), shown))
+    print(f"docs/performance.md shows {' and '.join(file.name for file in shown)}")
 
 
 if __name__ == "__main__":

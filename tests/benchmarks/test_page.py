@@ -35,7 +35,7 @@ EMPTY = "before\n" + "".join(
 def results(tmp_path, name="2026-01-02-abc.json", **changed):
     path = tmp_path / name
     path.write_text(json.dumps([ROW | changed]))
-    return path
+    return [path]
 
 
 def test_the_page_shows_the_results_that_it_names():
@@ -57,6 +57,13 @@ def test_another_figure_makes_another_page(tmp_path):
     assert page.written(text, results(tmp_path, ours=121.0)) != text
 
 
+def test_of_a_row_in_several_files_the_last_is_shown_and_the_page_names_all(tmp_path):
+    first, again = results(tmp_path), results(tmp_path, "2026-01-03-def.json", ours=77.0)
+    text = page.written(EMPTY, first + again)
+    assert "| reach | 1k/2k | 1 | 1 | 77 |" in text and "| 120 |" not in text
+    assert [path.name for path in page.named(text)] == ["2026-01-02-abc.json", "2026-01-03-def.json"]
+
+
 def test_a_row_that_is_not_reached_says_so(tmp_path):
     assert "**no** (disturbed)" in page.written(EMPTY, results(tmp_path, reached="no", disturbed=True))
 
@@ -67,6 +74,6 @@ def test_a_page_without_a_place_is_refused(tmp_path):
 
 
 def test_the_newest_results_are_those_of_the_latest_date(tmp_path):
-    newest = results(tmp_path, "2026-03-01-b.json")
+    (newest,) = results(tmp_path, "2026-03-01-b.json")
     results(tmp_path, "2026-02-28-c.json")
     assert page.newest(tmp_path) == newest

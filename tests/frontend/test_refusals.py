@@ -56,7 +56,7 @@ REFUSALS = {
     "a frame of pandas whose values are of no type of Arrow": (
         lambda live: live.insert("edges", pd.DataFrame({"src": [1, "x"], "dst": [1, 2]})),
         e.TypeMismatch,
-        'the column "src" is a long; row 1 has \'x\', a str.',
+        "the column \"src\" is a long; row 1 has 'x', a str.",
         'Read it with int(...), or declare the column "string".',
     ),
     "a frame of pandas with a column twice": (
