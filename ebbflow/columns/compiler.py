@@ -37,7 +37,7 @@ from numba.extending import lower_builtin, models, register_model, typeof_impl
 from ebbflow.columns import border as b
 from ebbflow.columns import bundle
 from ebbflow.columns.bar import bar
-from ebbflow.columns.kept import TWINS, directory, get, is_private, kernels, put, source, symbol
+from ebbflow.columns.kept import TWINS, directory, get, is_private, kernels, put, read_from_outside, source, symbol
 from ebbflow.columns.memory import (
     CHECKED,
     CLOSED,
@@ -369,7 +369,8 @@ def _fingerprint(f: Callable[..., Any]) -> str:
     known = _FINGERPRINTS.get(f)
     if known is None:
         _FINGERPRINTS[f] = "itself"  # as a function that calls itself sees it
-        known = hashlib.sha256(repr(list(_essence(f.__code__, f))).encode()).hexdigest()
+        outside = [(name, _essence_of(value, f)) for name, value in read_from_outside(f.__code__, f.__globals__)]
+        known = hashlib.sha256(repr([*_essence(f.__code__, f.__doc__), outside]).encode()).hexdigest()
         _FINGERPRINTS[f] = known
     return known
 
@@ -377,18 +378,14 @@ def _fingerprint(f: Callable[..., Any]) -> str:
 _FINGERPRINTS: dict[FunctionType, str] = {}
 
 
-def _essence(code: CodeType, f: FunctionType) -> Iterator[object]:
-    documented = f.__doc__ is not None and code.co_consts[:1] == (f.__doc__,)
-    constants = code.co_consts[1:] if documented else code.co_consts
+def _essence(code: CodeType, doc: str | None) -> Iterator[object]:
+    constants = code.co_consts[1:] if doc is not None and code.co_consts[:1] == (doc,) else code.co_consts
     yield code.co_code, code.co_names, code.co_varnames, code.co_flags, code.co_exceptiontable
     for constant in constants:
         if isinstance(constant, CodeType):
-            yield from _essence(constant, f)
+            yield from _essence(constant, doc)
         else:
             yield repr(constant)
-    for name in code.co_names:
-        if name in f.__globals__:
-            yield name, _essence_of(f.__globals__[name], f)
 
 
 _PLAIN = int | float | str | bytes | None
@@ -418,10 +415,6 @@ def _essence_of(value: Any, f: FunctionType) -> str:
         home = value.__name__ if isinstance(value, ModuleType) else value.__module__
         if home.partition(".")[0] in _OTHERS:
             return repr(value)
-    if isinstance(value, ModuleType):
-        inside = [(name, part) for name, part in vars(value).items() if isinstance(part, _PLAIN | tuple)]
-        parts = [(name, _essence_of(part, f)) for name, part in vars(value).items() if _dispatcher(part) is not None]
-        return repr((inside, parts))
     return source(Path(inspect.getfile(f)))  # something else: any edit of the file counts
 
 

@@ -8,16 +8,18 @@ Rule: only a directory that nobody else can write is read from, as what lies the
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import os
 import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import llvmlite.binding as ll
@@ -45,6 +47,26 @@ only_named: list[Named] | None = None
 def symbol(f: Callable[..., Any]) -> str:
     """By what other kernels call this one: the same in every process."""
     return f"{f.__module__}.{f.__qualname__}"
+
+
+def read_from_outside(code: CodeType, names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a function's code reads of its module, by name, and of modules of ours that are named there."""
+    said, value = "", None
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, ModuleType) and _is_ours(value):
+            said, value = f"{said}.{step.argval}", getattr(value, step.argval)
+            continue
+        if said:
+            yield said, value
+        said = step.argval if step.opname == "LOAD_GLOBAL" and step.argval in names else ""
+        value = names.get(said)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from read_from_outside(constant, names)
+
+
+def _is_ours(module: ModuleType) -> bool:
+    return module.__name__.partition(".")[0] == PACKAGE.name
 
 
 def directory() -> Path:

@@ -82,6 +82,15 @@ class Fixed:
         self._given_back()
 
 
+def is_free(base: int, size: int) -> bool:
+    """Whether nothing lies at these addresses now, in this process."""
+    try:
+        Fixed(base, size).close()
+    except AddressTaken:
+        return False
+    return True
+
+
 RESERVED = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # address space without a promise of memory: MAP_NORESERVE
 _FIXED_NOREPLACE = 0x100000
 _libc = ctypes.CDLL(None, use_errno=True)

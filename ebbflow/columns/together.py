@@ -22,12 +22,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType
 from typing import IO, Any, NamedTuple
 
 from ebbflow.columns import bundle, kept
 from ebbflow.columns.border import Linker
-from ebbflow.columns.kept import PACKAGE, bundle_path, directory, is_private, kernels, modules_with_kernels
+from ebbflow.columns.kept import (
+    PACKAGE,
+    bundle_path,
+    directory,
+    is_private,
+    kernels,
+    modules_with_kernels,
+    read_from_outside,
+)
 
 MOST = 4  # processes; each takes some 400 MB, and chains of calls leave little for more to do
 COMMAND = ["-m", "ebbflow.columns.together"]
@@ -182,7 +190,7 @@ def help_compiling(asked: IO[bytes], answers: IO[bytes]) -> None:
     for module in modules_with_kernels():
         importlib.import_module(module)
     places = {one.made: i for i, one in enumerate(named)}
-    calls = [sorted({places[callee] for callee in _kernels_in(one.f.__code__, one.f, places)}) for one in named]
+    calls = [sorted(_calls(one.f, places)) for one in named]
     _answer(answers, [(len(one.f.__code__.co_code), calls[i]) for i, one in enumerate(named)])
 
     from ebbflow.columns import compiler
@@ -206,16 +214,10 @@ def help_compiling(asked: IO[bytes], answers: IO[bytes]) -> None:
         _answer(answers, compiled(i))
 
 
-def _kernels_in(code: CodeType, f: Any, known: dict[Any, int]) -> Iterator[Any]:
-    """The kernels that a function names, by themselves or as parts of a module."""
-    for name in code.co_names:
-        value = f.__globals__.get(name)
-        for part in vars(value).values() if isinstance(value, ModuleType) else [value]:
-            if isinstance(part, FunctionType) and part in known:
-                yield part
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _kernels_in(constant, f, known)
+def _calls(f: Any, known: dict[Any, int]) -> set[int]:
+    """The kernels that a function names."""
+    values = [value for _, value in read_from_outside(f.__code__, f.__globals__) if isinstance(value, FunctionType)]
+    return {known[value] for value in values if value in known}
 
 
 def _answer(answers: IO[bytes], what: object) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ebbflow.columns.kept import directory
+from ebbflow.columns import memory as memory_of
+from ebbflow.columns.kept import directory, read_from_outside
 from ebbflow.columns.kernel import INTERPRETED, address_of, inline, kernel, lanes_of, memory, twin
 
 PROGRAM = """
@@ -136,6 +137,15 @@ def add_to_all(rows, n):
 @kernel
 def first_byte(bytes_):
     return bytes_[0] + 0
+
+
+def test_what_a_kernel_reads_from_outside_is_known_by_name_and_not_by_the_names_of_attributes():
+    names = {"np": np, "memory_of": memory_of, "ctypes": "an attribute below", "here": 3, "shape": 4}
+    code = compile(
+        "def f(a):\n return memory_of.WORDS + a.ctypes.shape[here] + np.shape + [len(b) for b in a]", "f", "exec"
+    )
+    found = list(read_from_outside(code.co_consts[0], names))
+    assert found == [("memory_of.WORDS", memory_of.WORDS), ("here", 3), ("np", np)]
 
 
 def test_memory_reads_and_writes_any_array_by_its_address():

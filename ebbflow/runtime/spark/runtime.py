@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ebbflow import interrupts
+from ebbflow.columns.memory import is_free
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
@@ -29,7 +30,7 @@ from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
+from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, OtherPython, PlanError
 from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.runtime.image import Delta, links_kept, sections, segment
@@ -54,7 +55,7 @@ from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
 from ebbflow.trace.store import Store, disk_refusals
 
 DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
-FIRST_BASE, LAST_BASE = 0x1000_0000_0000, 0x4000_0000_0000
+LOWEST, HIGHEST = 0x0200_0000_0000, 0x2000_0000_0000  # addresses that Linux and checkpoints of one process leave free
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
 STAGING_TASKS = 8  # behind the shuffle of a frame
@@ -137,7 +138,6 @@ class SparkRuntime:
         narrow_words: int = NARROW_WORDS,
         width: int | None = None,
         task_bytes: int = TASK_BYTES,
-        base: int | None = None,
         store: Store | None = None,
         durable: bool = False,
         **options: int,
@@ -159,9 +159,7 @@ class SparkRuntime:
         self.slice_times = options.get("slice_times")
         self.wide_rows, self.narrow_words, self.width = wide_rows, narrow_words, width
         self.store = store or Store(root)
-        space = max(len(self.stages), 1) * shards * reserve
-        if base is None:
-            base = random.SystemRandom().randrange(FIRST_BASE, LAST_BASE - space, GIB)
+        base, reserve = anywhere(max(len(self.stages), 1) * shards, reserve)
         self.program = {
             "key": uuid.uuid4().hex,
             "plan": to_json(graph),
@@ -756,6 +754,19 @@ def brought_together(seats: list[list[int]], sizes: list[int], most: int) -> lis
             found.append(seat)
             room = most - size
     return found
+
+
+def anywhere(heaps: int, reserve: int) -> tuple[int, int]:
+    """Addresses drawn at random for heaps that lie side by side, and the size of each: smaller where they are many.
+
+    Executors have nothing there but other programs of ours, which give way; the driver may have anything.
+    """
+    reserve = min(reserve, (HIGHEST - LOWEST) // 2 // heaps // GIB * GIB or GIB)
+    for _ in range(16):
+        base = random.SystemRandom().randrange(LOWEST, HIGHEST - heaps * reserve, GIB)
+        if is_free(base, heaps * reserve):
+            return base, reserve
+    raise AddressTaken("no free addresses were found for the memory of a program on Spark.")
 
 
 def check_python(version: list[int]) -> None:

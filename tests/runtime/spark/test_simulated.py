@@ -2,7 +2,8 @@
 
 import pytest
 
-from ebbflow.runtime.spark import task
+from ebbflow.columns.memory import Fixed
+from ebbflow.runtime.spark import runtime, task
 from tests import simulated
 
 SEEDS, PARTS = 160, 8
@@ -24,6 +25,22 @@ def test_a_driver_that_dies_anywhere_is_among_them():
         counts.update(simulated.run(seed))
     assert counts["driver restarted"] >= 3
     assert len([what for what in counts if what.startswith("driver dead")]) >= 3
+
+
+def test_a_program_lies_where_the_driver_has_nothing(monkeypatch):
+    drawn = [runtime.LOWEST + 5 * runtime.GIB, runtime.LOWEST + 50 * runtime.GIB]
+    draws = iter([drawn[0], drawn[0], drawn[1]])
+    monkeypatch.setattr(runtime.random.SystemRandom, "randrange", lambda self, first, end, step: next(draws))
+    taken = Fixed(drawn[0] + runtime.GIB, 4096)
+    assert runtime.anywhere(2, runtime.GIB) == (drawn[1], runtime.GIB)
+    taken.close()
+    assert runtime.is_free(drawn[0], 2 * runtime.GIB)
+
+
+def test_many_heaps_are_smaller():
+    base, reserve = runtime.anywhere(4096, runtime.RESERVE)
+    assert runtime.GIB <= reserve < runtime.RESERVE
+    assert base >= runtime.LOWEST and base + 4096 * reserve <= runtime.HIGHEST
 
 
 @pytest.mark.parametrize(
