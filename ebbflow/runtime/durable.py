@@ -35,9 +35,9 @@ from ebbflow.trace import heap as h
 from ebbflow.trace.store import Files, Store, disk_refusals, local_path
 
 SEGMENTS = "segments"
-LOWEST, HIGHEST, ALIGNED = 0x2000_0000_0000, 0x5000_0000_0000, 1 << 30  # addresses that Linux leaves free
+LOWEST, HIGHEST, ALIGNED = 0x3000_0000_0000, 0x5000_0000_0000, 1 << 30  # addresses that Linux leaves free
 
-LARGEST = 1 << 39  # bytes reserved for a worker
+LARGEST = 1 << 38  # bytes reserved for a worker
 MOST_DETAIL = 80  # letters that say what a node does
 
 

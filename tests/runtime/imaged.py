@@ -8,7 +8,7 @@ from ebbflow.runtime.host import Host
 from ebbflow.runtime.image import Pages
 
 RESERVE = 1 << 30
-BASE = 0x2A00_0000_0000
+BASE = 0x5100_0000_0000
 
 
 def reach_flow() -> ebb.Dataflow:

@@ -55,7 +55,7 @@ from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
 from ebbflow.trace.store import Store, disk_refusals
 
 DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
-LOWEST, HIGHEST = 0x0200_0000_0000, 0x2000_0000_0000  # addresses that Linux and checkpoints of one process leave free
+LOWEST, HIGHEST = 0x2000_0000_0000, 0x3000_0000_0000  # above what Arrow's allocator takes, below durable sessions
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
 STAGING_TASKS = 8  # behind the shuffle of a frame
