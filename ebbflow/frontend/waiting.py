@@ -17,6 +17,8 @@ from ebbflow.frontend.shown import Antichain, Changes, joined
 from ebbflow.frontend.table import in_order, sorted_order
 from ebbflow.times import lattice
 
+FEW = 4096  # rows that are copied sooner than looked at where they lie
+
 
 @dataclass(frozen=True)
 class Waiting:
@@ -78,7 +80,8 @@ def _parted(block: Changes, waits: np.ndarray) -> tuple[Changes, Changes]:
 def _cut(block: Changes, start: int, end: int) -> Changes:
     """Some rows of a block, contiguous if few; what is left of a block does not keep all of it in memory."""
     lanes, times, diffs = block.lanes[:, start:end], block.times[start:end], block.diffs[start:end]
-    if start == 0 or 2 * lanes.size < (lanes.base.size if lanes.base is not None else lanes.size):
+    whole = lanes.base.size if lanes.base is not None else lanes.size
+    if (2 * lanes.size < whole) if start else end <= FEW:
         return Changes(lanes.copy(), times.copy(), diffs.copy())
     return Changes(lanes, times, diffs)
 

@@ -419,6 +419,8 @@ def distinct(times: list[np.ndarray]) -> np.ndarray:
     if all(bool((part == first).all()) for part in times):
         return times[0][:1]
     whole = times[0] if len(times) == 1 else np.concatenate(times)
+    if (whole[1:] > whole[:-1]).all():
+        return whole
     if is_in_order(whole):
         return whole[np.flatnonzero(np.concatenate([[True], whole[1:] != whole[:-1]]))]
     return np.unique(whole)

@@ -288,6 +288,7 @@ class Worker:
         """From here on everything can be undone."""
         H, W = self.H, self.W
         if self.plan.general:
+            H[W + h.PAST] = 0  # the last advance may have been taken back
             self.set_lower(lower)
             self.forget_past(lower)
         self.tidy()
@@ -313,6 +314,7 @@ class Worker:
         H, W = self.H, self.W
         if int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates) > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
+            H[W + h.PAST] = 0
             self.set_lowest(lower)
 
     def set_lowest(self, lower) -> None:
@@ -322,9 +324,11 @@ class Worker:
         H[W + h.LOWEST] = self.ranks(np.array(lower, np.int64))[0] + 1 if len(lower) == 1 else 0
         known = int(H[W + h.TIMES + h.LEN]) // c
         H[W + h.LINED] = known - int(H[W + h.LOWEST] == known)
-        times = self.heap.vector(W + h.TIMES)
-        are_past = len(lower) == 1 and all(times[k::c].max() <= lower[0][k] for k in range(c))
-        H[W + h.PAST] = known if are_past else 0
+        fresh = self.heap.vector(W + h.TIMES)[int(H[W + h.PAST]) * c :]
+        if len(lower) != 1:
+            H[W + h.PAST] = 0
+        elif all((fresh[k::c] <= lower[0][k]).all() for k in range(c)):
+            H[W + h.PAST] = known  # else as many as were past an earlier frontier
 
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""

@@ -51,9 +51,11 @@ def advance(times: ArrayLike, frontier: ArrayLike) -> Times:
 def reached(times: ArrayLike, frontier: ArrayLike) -> NDArray[np.bool_]:
     """Which of the times are at or past some element of the frontier: those that may still appear."""
     times, frontier = np.asarray(times, np.int64), np.asarray(frontier, np.int64)
-    some = np.zeros(times.shape[:-1], np.bool_)
-    for element in frontier:
-        some |= precedes(element, times)
+    if len(frontier) == 0:
+        return np.zeros(times.shape[:-1], np.bool_)
+    some = precedes(frontier[0], times)
+    for element in frontier[1:]:
+        some = some | precedes(element, times)
     return some
 
 

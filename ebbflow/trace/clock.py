@@ -12,6 +12,8 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.trace.heap import (
     COMPLETE,
     COORDS,
+    GREATEST,
+    INDEXED,
     LEN,
     LINED,
     LOWER,
@@ -65,6 +67,25 @@ def time_slot(H, p, c, mask):
     return ((h << 3) ^ (h >> 20) ^ H[p]) & mask
 
 
+@inline
+def rank_before(H, W, a, b):
+    """a comes strictly before b when rows are read from left to right."""
+    p = row_of(H, W, a)
+    q = row_of(H, W, b)
+    for k in range(H[W + COORDS]):
+        if H[p + k] != H[q + k]:
+            return H[p + k] < H[q + k]
+    return False
+
+
+@inline
+def put_into_index(H, W, slots, mask, rank):
+    i = time_slot(H, row_of(H, W, rank), H[W + COORDS], mask)
+    while H[slots + i]:
+        i = (i + 1) & mask
+    H[slots + i] = rank + 1
+
+
 @kernel
 def respread(H, W, size):
     """Index all interned times anew with `size` slots."""
@@ -77,31 +98,75 @@ def respread(H, W, size):
         H[slots + i] = 0
     H[v + PTR] = slots
     H[v + LEN] = size
-    c = H[W + COORDS]
-    for rank in range(H[W + TIMES + LEN] // c):
-        i = time_slot(H, row_of(H, W, rank), c, size - 1)
-        while H[slots + i]:
-            i = (i + 1) & (size - 1)
-        H[slots + i] = rank + 1
+    H[W + INDEXED] = H[W + TIMES + LEN] // H[W + COORDS]
+    H[W + GREATEST] = 0
+    for rank in range(H[W + INDEXED]):
+        put_into_index(H, W, slots, size - 1, rank)
+        if rank_before(H, W, H[W + GREATEST], rank):
+            H[W + GREATEST] = rank
+
+
+@kernel
+def index_all(H, W):
+    """Bring the times that came last into the index too, with room for one more."""
+    n = H[W + TIMES + LEN] // H[W + COORDS]
+    size = H[W + TIMESLOTS + LEN]
+    if size < 2 * n + 2:
+        while size < 2 * n + 2:
+            size *= 2
+        respread(H, W, size)
+    else:
+        for rank in range(H[W + INDEXED], n):
+            put_into_index(H, W, H[W + TIMESLOTS + PTR], size - 1, rank)
+        H[W + INDEXED] = n
+
+
+@inline
+def is_after_all(H, W, p):
+    """Whether the time at p comes after all interned ones when rows are read from left to right: then it is none.
+
+    needs: at least one is interned.
+    """
+    last = row_of(H, W, H[W + GREATEST])
+    for k in range(H[W + COORDS]):
+        if H[last + k] != H[p + k]:
+            return H[last + k] < H[p + k]
+    return False
 
 
 @kernel
 def intern_time(H, W, p):
-    """The rank of the time whose coordinates are at p (not inside the table itself when it may grow)."""
+    """The rank of the time whose coordinates are at p (not inside the table itself when it may grow).
+
+    Times mostly come one after the other; what comes after all others is not looked for, and not put into the index
+    before something is.
+    """
     c = H[W + COORDS]
-    slots = H[W + TIMESLOTS + PTR]
-    mask = H[W + TIMESLOTS + LEN] - 1
-    i = time_slot(H, p, c, mask)
-    while H[slots + i]:
-        rank = H[slots + i] - 1
-        if same(H, row_of(H, W, rank), p, c):
-            return rank
-        i = (i + 1) & mask
     n = H[W + TIMES + LEN]
     rank = n // c
+    at = -1  # the slot where it belongs
+    if rank and not is_after_all(H, W, p):
+        if same(H, row_of(H, W, H[W + GREATEST]), p, c):
+            return H[W + GREATEST]
+        if H[W + INDEXED] < rank or 2 * rank + 2 > H[W + TIMESLOTS + LEN]:
+            index_all(H, W)
+        slots = H[W + TIMESLOTS + PTR]
+        mask = H[W + TIMESLOTS + LEN] - 1
+        i = time_slot(H, p, c, mask)
+        while H[slots + i]:
+            known = H[slots + i] - 1
+            if same(H, row_of(H, W, known), p, c):
+                return known
+            i = (i + 1) & mask
+        at = slots + i
     if rank >= RANKS_AT_MOST:
         fail(H, W, TOO_MANY_TIMES, 0, 0, 0)
         return 0
+    if at >= 0:
+        H[at] = rank + 1
+        H[W + INDEXED] = rank + 1
+    else:
+        H[W + GREATEST] = rank
     done = is_complete_row(H, W, p)
     q = reserve(H, W, W + TIMES, n + c)
     for k in range(c):
@@ -111,9 +176,6 @@ def intern_time(H, W, p):
         if rank and H[q + n - c + k] > H[q + n + k]:
             H[W + LINED] = rank
     push_word(H, W, W + COMPLETE, done)
-    H[slots + i] = rank + 1
-    if (rank + 1) * 2 > mask:
-        respread(H, W, (mask + 1) * 2)
     return rank
 
 
@@ -152,17 +214,6 @@ def ranks_precede(H, W, a, b):
         if H[p + k] > H[q + k]:
             return False
     return True
-
-
-@inline
-def rank_before(H, W, a, b):
-    """a comes strictly before b when rows are read from left to right."""
-    p = row_of(H, W, a)
-    q = row_of(H, W, b)
-    for k in range(H[W + COORDS]):
-        if H[p + k] != H[q + k]:
-            return H[p + k] < H[q + k]
-    return False
 
 
 @kernel
@@ -204,7 +255,7 @@ def advance_rank(H, W, a):
         for i in range(c, n, c):
             least = min(least, max(H[p + k], H[f + i + k]))
         H[s + k] = least
-    return intern_time(H, W, s)
+    return a if same(H, s, p, c) else intern_time(H, W, s)
 
 
 @inline

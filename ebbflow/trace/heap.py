@@ -71,7 +71,9 @@ NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyw
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
 PARTING = CROWD + 20  # whether rows that come to an arrangement are counted, or put into parts
 GROWTH = CROWD + 21  # how many times as large a huge vector becomes
-HEADER = CROWD + 22
+INDEXED = CROWD + 22  # so many interned times, the first ones, are in their index
+GREATEST = CROWD + 23  # the rank of the interned time that is the last when rows are read from left to right
+HEADER = CROWD + 30  # lines of cache begin where they did before the last two words
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2

@@ -119,8 +119,8 @@ MUTANTS = [
     Mutant(
         "compaction advances past the frontier",
         "trace/clock.py",
-        "        H[s + k] = least\n    return intern_time(H, W, s)\n",
-        "        H[s + k] = least + 1\n    return intern_time(H, W, s)\n",
+        "        H[s + k] = least\n    return a if",
+        "        H[s + k] = least + 1\n    return a if",
     ),
     Mutant(
         "a frontier is off by one: what is at it counts as complete",

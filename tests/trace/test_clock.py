@@ -46,6 +46,21 @@ def test_ranks_stay_while_the_table_of_times_grows():
     assert ranks == [bench.rank(time) for time in rows]
 
 
+@pytest.mark.parametrize("back", [1, 7, 500])  # after so many times, one after the other, an old one is asked for
+def test_times_that_come_one_after_the_other_are_found_when_they_are_looked_for(back):
+    bench = Bench(coordinates=2, general=True)
+    known = {}
+    for i in range(2000):
+        time = (i // 3, i % 3)
+        assert bench.rank(time) == known.setdefault(time, len(known))
+        assert bench.rank(time) == known[time]
+        if i % back == back - 1:
+            assert bench.rank((i // 6, 0)) == known[(i // 6, 0)]
+            between = (i // 3, -i)  # before the last one, and new
+            assert bench.rank(between) == known.setdefault(between, len(known))
+    assert [bench.rank(time) for time in known] == list(known.values())
+
+
 @settings(max_examples=60)
 @given(cases())
 def test_ranks_are_compared_and_joined_by_their_rows(case):
