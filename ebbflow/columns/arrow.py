@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ebbflow.columns.evaluate import MAGNITUDE, NAN, lower_half
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.lanes import is_valid
 from ebbflow.columns.meaning import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look, look
@@ -249,6 +250,7 @@ class Reader:
         self.schema, self._looks = schema, looks  # kept, since recipes speak of where they lie
         self._recipes = np.array(recipes, np.int64).reshape(-1)
         self._lanes = len(recipes)
+        self._texts = [name for name in schema.names if schema.field(name).type in _TEXTS["string"]]
         self._struct = np.zeros(STRUCT + PROGRESS, np.int64)
         self._address = 8 * (address_of(self._struct) + 1)
 
@@ -290,6 +292,8 @@ class Reader:
                     if release:
                         _function(release)(self._address)
                 at += batch.num_rows
+        if self._texts and not pool.is_all_utf8 and not all(is_valid(table.column(name)) for name in self._texts):
+            return None
         return lanes
 
     def _read(self, pool: Pool, lanes: np.ndarray, at: int) -> bool:

@@ -280,6 +280,36 @@ def _a(noun: str) -> str:
 # ---- columns in, from Arrow
 
 
+def _refuse_bytes(array: pa.Array, field: Field, start: int) -> None:
+    """Refuse text that is not UTF-8, which Arrow does not look for; nobody could read it."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if is_valid(array):
+        return
+    for row, value in enumerate(array):
+        found = value.as_buffer()
+        if found is not None and not _is_utf8(found.to_pybytes()):
+            hint = 'Declare the column "binary", or repair it: .decode("utf-8", "replace") of its bytes.'
+            _refuse(field, start + row, found.to_pybytes(), "which is not UTF-8", hint)
+
+
+def is_valid(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether a column of Arrow holds what it says, every text included."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
     kind = array.type
     if pa.types.is_null(kind):
@@ -295,7 +325,10 @@ def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
         hint = _hint(field.type, value, f'Cast it first, for example with .cast("{field.type}").')
         _refuse(field, start + row, value, f"in an Arrow column of {kind}", hint)
     if field.type.is_text:
-        return pool.encode(array)
+        lane = pool.encode(array)
+        if field.type.name == "string" and not pool.is_all_utf8:
+            _refuse_bytes(array, field, start)
+        return lane
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     lane = _ARROW_WORDS[field.type.name](array, nulls, field, start)
     if nulls is not None:

@@ -20,8 +20,8 @@ from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.schema import NULL
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
-SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT, LETTERS_AT = 0, 1, 2, 3, 4, 5, 6, 7, 8
-HEADER = 9
+SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT, LETTERS_AT, ODD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+HEADER = 10  # ODD: how many are not UTF-8, as only bytes may be
 # A table of slots: its mask, then for each slot an id (0: empty), where its words lie, and its length in bytes.
 ID, PLACE, LENGTH = 0, 1, 2
 SLOT = 3
@@ -68,6 +68,10 @@ class Pool:
     def size(self) -> int:
         """The bytes it occupies."""
         return sum(array.nbytes for array in self._kept)
+
+    @property
+    def is_all_utf8(self) -> bool:
+        return not self._header[ODD]
 
     def encode(self, texts: pa.Array | pa.ChunkedArray) -> np.ndarray:
         """The ids of an Arrow column of strings or binaries; new text is added."""
@@ -292,6 +296,43 @@ def is_there(H, bits, i):
     return bits == 0 or (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1 == 1
 
 
+@inline
+def byte_of(H, p, i):
+    """Byte i of a text that lies at p."""
+    return (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
+
+
+@kernel
+def is_utf8(H, p, length):
+    """Whether the text that lies at p is what it should be: no byte out of place, no half of a character."""
+    beyond = 0
+    for i in range((length + 7) >> 3):
+        beyond |= H[p + i] & -0x7F7F7F7F7F7F7F80
+    if beyond == 0:
+        return True
+    i = 0
+    while i < length:
+        first = byte_of(H, p, i)
+        i += 1
+        if first < 0x80:
+            continue
+        if first < 0xC2 or first > 0xF4:
+            return False
+        more = 1 if first < 0xE0 else 2 if first < 0xF0 else 3
+        if i + more > length:
+            return False
+        low = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80
+        high = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF
+        for k in range(more):
+            byte = byte_of(H, p, i + k)
+            if byte < low or byte > high:
+                return False
+            low = 0x80
+            high = 0xBF
+        i += more
+    return True
+
+
 @kernel
 def intern_text(H, pool, at, length):
     """The id of a text, which is added if it is new.
@@ -323,6 +364,7 @@ def intern_text(H, pool, at, length):
             H[p - 1] = length
             H[pool + FILL] = p + n
             H[pool + COUNT] += 1
+            H[pool + ODD] += not is_utf8(H, p, length)
             break
         if H[s + LENGTH] == length:
             q = H[s + PLACE]
@@ -411,6 +453,7 @@ def take_entries(H, pool, words, at):
             H[s + ID] = words[at]
             H[pool + FILL] = p + n
             H[pool + COUNT] += 1
+            H[pool + ODD] += not is_utf8(H, p, length)
         elif H[s + LENGTH] != length:
             return -1
         else:
@@ -466,8 +509,7 @@ def text_length(H, pool, a):
     p = H[s + PLACE]
     n = 0
     for i in range(length):
-        byte = (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
-        if (byte & 0xC0) != 0x80:
+        if (byte_of(H, p, i) & 0xC0) != 0x80:
             n += 1
     return n
 
@@ -509,5 +551,5 @@ def copy_out(H, pool, ids, offsets, text):
                 text[to + 6] = (w >> 8) & 0xFF
                 text[to + 7] = w & 0xFF
             for i in range(length & -8, length):
-                text[at + i] = (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
+                text[at + i] = byte_of(H, p, i)
     return 0

@@ -190,3 +190,18 @@ def test_times_of_day_are_those_of_encode():
     table = pa.table({"d": [date(1969, 12, 31), None], "t": [datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)]})
     found, wanted = both(table, fields(t=TIMESTAMP, d=DATE))
     assert found.tolist() == wanted.tolist()
+
+
+def test_text_that_is_not_utf8_is_left_to_who_can_say_so_also_if_it_is_known_as_bytes():
+    text, raw = pa.array(["fine", "ebb"]), pa.array([b"\xff", b"fine"])
+    types, pool = fields(s=STRING, b=BINARY), Pool()
+
+    def read(s, b):
+        table = pa.table({"s": s, "b": b})
+        return Reader.of(table.schema, types).read(table, pool)
+
+    assert read(text, raw) is not None and not pool.is_all_utf8
+    assert read(text, raw) is not None  # beside bytes that are none, text is text
+    assert read(raw.view(pa.string()), raw) is None
+    with pytest.raises(TypeMismatch, match=r"row 0 has b.* which is not UTF-8"):
+        encode(pa.table({"s": raw.view(pa.string()), "b": raw}), Schema(types), pool)

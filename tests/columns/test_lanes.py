@@ -235,6 +235,8 @@ def test_what_was_given_out_is_not_shared_with_what_was_kept():
     assert table.column("c").to_pylist() == [0, 1, 2, 3]
 
 
+NO_TEXT = pa.array([b"ab", b"\xff\xfe"], pa.binary()).view(pa.string())  # Arrow does not look
+
 REFUSED = [
     (LONG, [1, 1.0], 'the column "c" is a long; row 1 has 1.0, a float', "int(...)"),
     (LONG, [1, True], "row 1 has True, a bool", "boolean"),
@@ -262,6 +264,9 @@ REFUSED = [
     (BOOLEAN, [1], "row 0 has 1, an int", "True or False"),
     (BOOLEAN, pa.array([1]), "row 0 has 1, in an Arrow column of int64", ""),
     (STRING, [b"x"], "row 0 has b'x', a bytes", ".decode()"),
+    (STRING, NO_TEXT, "row 1 has b'\\xff\\xfe', which is not UTF-8", 'Declare the column "binary"'),
+    (STRING, pa.chunked_array([["a"], NO_TEXT]), "row 2 has b'\\xff\\xfe', which is not UTF-8", "replace"),
+    (STRING, NO_TEXT.dictionary_encode(), "row 1 has b'\\xff\\xfe', which is not UTF-8", "replace"),
     (STRING, ["fine", "\ud800"], "row 1 has '\\ud800', which holds half of a character", "replace"),
     (STRING, pa.array([1]), "in an Arrow column of int64", "str(...)"),
     (BINARY, ["x"], "row 0 has 'x', a str", ".encode()"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbflow.columns.kernel import address_of, memory, twin
-from ebbflow.columns.pool import Pool, hash_words, text_compare, text_length
+from ebbflow.columns.pool import Pool, hash_words, is_utf8, text_compare, text_length
 from ebbflow.columns.schema import NULL
 
 TEXTS = st.lists(st.none() | st.text(max_size=20) | st.text("ab\0é😀", max_size=20), max_size=40)
@@ -24,6 +24,43 @@ def test_text_comes_back_and_equal_ids_mean_equal_text(texts, bits, kind):
     assert pool.encode_texts(texts).tolist() == ids.tolist()
     assert len(pool) == len(set(texts) - {None}) == len(set(ids.tolist()) - {NULL})
     assert [text is None for text in texts] == [id_ == NULL for id_ in ids]
+
+
+BYTES = (
+    st.binary(max_size=9)
+    | st.text(max_size=9).map(str.encode)
+    | st.lists(
+        st.sampled_from([*"aé€😀".encode(), *b"\x80\xbf\xc1\xc2\xe0\x9f\xa0\xed\xf0\x8f\x90\xf4\xf5\xff"]), max_size=9
+    ).map(bytes)
+)
+
+
+def is_text(raw):
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@given(st.lists(BYTES, min_size=1, max_size=9))
+def test_bytes_that_are_no_text_are_known_as_such_wherever_they_come_from(given_):
+    pool, other = Pool(), Pool()
+    ids = pool.encode_texts(given_)
+    entries = pool.entries()
+    places = dict(places_in(entries))
+    for raw, id_ in zip(given_, ids, strict=True):
+        assert bool(is_utf8(memory(), places[id_], len(raw))) == is_text(raw)
+    assert pool.is_all_utf8 == all(map(is_text, given_))
+    assert other.add_entries(entries) and other.is_all_utf8 == pool.is_all_utf8
+
+
+def places_in(entries):
+    """The id of each text, and where it lies."""
+    at = 0
+    while at < len(entries):
+        yield entries[at], address_of(entries) + at + 2
+        at += 2 + (int(entries[at + 1]) + 7) // 8
 
 
 def order(a, b):
