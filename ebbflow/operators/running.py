@@ -15,6 +15,7 @@ from ebbflow.columns.weights import add_word, float_add, int_add
 from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
 from ebbflow.operators.node import (
     B_CROWD,
+    BUFFER,
     LANES,
     OP,
     TALLY_AT,
@@ -88,6 +89,19 @@ def key_before(H, a, b, nk):
 @kernel
 def sort_open(H, p, n, step, nk):
     """Put a few open entries in the order of their keys, so that what they say needs no sorting later."""
+    if nk == 1 and step == 2:  # as of counts, mostly
+        for i in range(1, n):
+            e = H[p + 2 * i]
+            was = H[p + 2 * i + 1]
+            key = H[e + KEY]
+            j = p + 2 * i
+            while j > p and H[H[j - 2] + KEY] > key:
+                H[j] = H[j - 2]
+                H[j + 1] = H[j - 1]
+                j -= 2
+            H[j] = e
+            H[j + 1] = was
+        return
     for i in range(1, n):
         j = i
         while j > 0 and key_before(H, H[p + j * step] + KEY, H[p + (j - 1) * step] + KEY, nk):
@@ -99,12 +113,46 @@ def sort_open(H, p, n, step, nk):
 
 
 @inline
-def say_count(H, W, nd, rank, diff, key, nk, count):
-    e = emit(H, W, nd, 0, rank, diff)
+def write_count(H, e, rank, diff, key, nk, lanes, count):
+    """A row of a count, with its lanes behind rounds, rank and diff.  Returns where the next one goes."""
+    H[e] = 0
+    H[e + 1] = rank
+    H[e + 2] = diff
+    if nk == 1 and lanes == 2:
+        H[e + 3] = H[key]
+        H[e + 4] = count
+        return e + 5
     for k in range(nk):
-        H[e + k] = H[key + k]
-    for k in range(nk, H[nd + LANES]):
-        H[e + k] = count
+        H[e + 3 + k] = H[key + k]
+    for k in range(nk, lanes):
+        H[e + 3 + k] = count
+    return e + 3 + lanes
+
+
+@kernel
+def speak_of_counts(H, W, nd, rank, nk, p, n, step):
+    """Say how the counts of n open entries at p changed, the lesser row of each first; or whether they are there."""
+    lanes = H[nd + LANES]
+    distinct = H[nd + OP] == DISTINCT
+    v = nd + BUFFER
+    first = reserve(H, W, v, H[v + LEN] + 2 * n * (lanes + 3)) + H[v + LEN]
+    e = first
+    for i in range(n):
+        key = H[p + i * step] + KEY
+        was = H[p + i * step + 1]
+        now = H[key + nk]
+        if distinct:
+            if (was > 0) != (now > 0):
+                e = write_count(H, e, rank, 1 if now > 0 else -1, key, nk, lanes, 0)
+        elif was != now:
+            if now != 0 and now < was:
+                e = write_count(H, e, rank, 1, key, nk, lanes, now)
+            if was != 0:
+                e = write_count(H, e, rank, -1, key, nk, lanes, was)
+            if now != 0 and now > was:
+                e = write_count(H, e, rank, 1, key, nk, lanes, now)
+    H[v + LEN] += e - first
+    H[W + DELTAS] += (e - first) // (lanes + 3)
 
 
 @kernel
@@ -158,37 +206,19 @@ def close_moment(H, W, nd, ty):
     rank = H[ty + T_RANK]
     if at == 0 and end > step and end <= SORTED_BY_HAND * step:
         sort_open(H, H[v + PTR], end // step, step, nk)
-    op = H[nd + OP]
     stop = min(end, at + ROWS_AT_ONCE * step)
-    said = 0
     p = H[v + PTR]
     H[W + EVALS] += (stop - at) // step
     H[W + VISITS] += (stop - at) // step
+    if H[nd + OP] != SUMMED:
+        speak_of_counts(H, W, nd, rank, nk, p + at, (stop - at) // step, step)
+        at = stop
     while at < stop:
-        e = H[p + at]
-        key = e + KEY
-        was = H[p + at + 1]
-        now = H[key + nk]
-        if op == SUMMED:
-            speak_of_sums(H, W, nd, rank, key, nk, p + at + 1, key + nk)
-            if H[W + ERROR]:
-                break
-        elif op == DISTINCT:
-            if (was > 0) != (now > 0):
-                say_count(H, W, nd, rank, 1 if now > 0 else -1, key, nk, 0)
-                said += 1
-        elif was != now:
-            if now != 0 and now < was:
-                say_count(H, W, nd, rank, 1, key, nk, now)
-                said += 1
-            if was != 0:
-                say_count(H, W, nd, rank, -1, key, nk, was)
-                said += 1
-            if now != 0 and now > was:
-                say_count(H, W, nd, rank, 1, key, nk, now)
-                said += 1
+        key = H[p + at] + KEY
+        speak_of_sums(H, W, nd, rank, key, nk, p + at + 1, key + nk)
+        if H[W + ERROR]:
+            break
         at += step
-    H[W + DELTAS] += said
     if at < end and H[W + ERROR] == 0:
         H[ty + T_NEXT] = at
         return True
