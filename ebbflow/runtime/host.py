@@ -183,7 +183,7 @@ class Host:
         """One coordinate: the times in order, so many at once."""
         many = len(times) > self.slice_times
         ordered = {name: in_order(*part) for name, part in rows.items()} if many else rows
-        gathered = {name: Gathered(len(cell.schema)) for name, cell in self.plan.outputs.items()} if many else {}
+        gathered = self.places() if many else {}
         for worker in self.workers:
             worker.begin_advance(keeping=many)
         for start in range(0, len(times), self.slice_times):
@@ -198,10 +198,7 @@ class Host:
                 if len(diffs):
                     self.share_out(name, lanes, [ranks_of(at[:, 0], here)] * len(self.workers), diffs)
             self.walk(results, gathered)
-        for name, whole in gathered.items():
-            rows = whole.rows()
-            if rows.shape[1]:
-                results[name] = [(rows[:-2], rows[-2][:, None], rows[-1])]
+        self.hand_over(gathered, results)
 
     def general_slices(self, rows: dict[str, Rows], lower: Antichain, upper: Antichain, results: dict) -> None:
         """Several coordinates, or delays: what is complete, cut along the coordinate that moves most."""
@@ -211,6 +208,7 @@ class Host:
         for worker in self.workers:
             worker.begin_advance(keeping=bool(cuts), lower=lower)
         left = {name: in_order(*part, along) if cuts else part for name, part in rows.items()}
+        gathered = self.places() if cuts and len(self.workers) == 1 else {}  # ranks are those of one worker
         for cut in [*cuts, None]:
             here, end = left, upper
             if cut is not None:
@@ -221,10 +219,25 @@ class Host:
             for name, (lanes, times, diffs) in here.items():
                 if len(diffs):
                     self.share_out(name, lanes, [worker.ranks(times) for worker in self.workers], diffs)
-            self.walk(results)
+            self.walk(results, gathered)
             if cut is not None:
                 for worker in self.workers:
                     worker.set_lower(end)
+        self.hand_over(gathered, results)
+
+    def places(self) -> dict[str, Gathered]:
+        """Where the rows of all slices go."""
+        return {name: Gathered(len(cell.schema)) for name, cell in self.plan.outputs.items()}
+
+    def hand_over(self, gathered: Mapping[str, Gathered], results: dict[str, list[Rows]]) -> None:
+        for name, whole in gathered.items():
+            found = whole.rows()
+            if found.shape[1]:
+                results[name] = [self.timed(self.workers[0], found)]
+
+    def timed(self, worker: Worker, found: np.ndarray) -> Rows:
+        """Rows as an output gives them: lanes, times and diffs."""
+        return found[:-2], worker.time_of(found[-2]) if self.plan.general else found[-2][:, None], found[-1]
 
     def share_out(self, name: str, lanes: np.ndarray, ranks: list[np.ndarray], diffs: np.ndarray) -> None:
         """Each worker takes in a part of the rows; the exchange brings them where they belong."""
@@ -257,8 +270,7 @@ class Host:
             for worker in self.workers:
                 rows = worker.take(name, gathered.get(name))
                 if rows is not None:
-                    times = worker.time_of(rows[-2]) if self.plan.general else rows[-2][:, None]
-                    results.setdefault(name, []).append((rows[:-2], times, rows[-1]))
+                    results.setdefault(name, []).append(self.timed(worker, rows))
 
     def walk_together(self) -> list[int]:
         """Walk in threads until all are finished or one has failed, meeting where the plan says so."""
