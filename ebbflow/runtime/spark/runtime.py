@@ -30,7 +30,7 @@ from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
-from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, OtherPython, PlanError
+from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
 from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.runtime.image import Delta, links_kept, sections, segment
@@ -58,6 +58,7 @@ DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
 LOWEST, HIGHEST = 0x2000_0000_0000, 0x3000_0000_0000  # above what Arrow's allocator takes, below durable sessions
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
+DRAWS = 16
 STAGING_TASKS = 8  # behind the shuffle of a frame
 FEW_STAGED = 50_000  # rows of a frame, after which the next one is expected to be small too, and gets one task
 WIDE_ROWS = 500_000  # from so many rows on a step is begun by several tasks, at a job and a file for each meeting
@@ -759,14 +760,14 @@ def brought_together(seats: list[list[int]], sizes: list[int], most: int) -> lis
 def anywhere(heaps: int, reserve: int) -> tuple[int, int]:
     """Addresses drawn at random for heaps that lie side by side, and the size of each: smaller where they are many.
 
-    Executors have nothing there but other programs of ours, which give way; the driver may have anything.
+    Where the driver has nothing, if such a place is found soon: of what lies there, other programs of ours give way.
     """
     reserve = min(reserve, (HIGHEST - LOWEST) // 2 // heaps // GIB * GIB or GIB)
-    for _ in range(16):
+    for _ in range(DRAWS):
         base = random.SystemRandom().randrange(LOWEST, HIGHEST - heaps * reserve, GIB)
         if is_free(base, heaps * reserve):
-            return base, reserve
-    raise AddressTaken("no free addresses were found for the memory of a program on Spark.")
+            break
+    return base, reserve
 
 
 def check_python(version: list[int]) -> None:

@@ -28,11 +28,14 @@ def test_a_driver_that_dies_anywhere_is_among_them():
 
 
 def test_a_program_lies_where_the_driver_has_nothing(monkeypatch):
-    drawn = [runtime.LOWEST + 5 * runtime.GIB, runtime.LOWEST + 50 * runtime.GIB]
+    nobodys = 0x5200_0000_0000  # nor do other tests of this process have anything there
+    drawn = [nobodys + 5 * runtime.GIB, nobodys + 50 * runtime.GIB]
     draws = iter([drawn[0], drawn[0], drawn[1]])
     monkeypatch.setattr(runtime.random.SystemRandom, "randrange", lambda self, first, end, step: next(draws))
     taken = Fixed(drawn[0] + runtime.GIB, 4096)
     assert runtime.anywhere(2, runtime.GIB) == (drawn[1], runtime.GIB)
+    monkeypatch.setattr(runtime.random.SystemRandom, "randrange", lambda self, first, end, step: drawn[0])
+    assert runtime.anywhere(2, runtime.GIB) == (drawn[0], runtime.GIB)  # what lies there may give way
     taken.close()
     assert runtime.is_free(drawn[0], 2 * runtime.GIB)
 
