@@ -57,8 +57,9 @@ def written(page: str, results: list[Path]) -> str:
         found |= {identity(row): row for row in json.loads(file.read_text())}
     rows = list(found.values())
     machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
-    names = " and, where it has a row again, ".join(f"`benchmarks/results/{file.name}`" for file in results)
-    page = between(page, "source", f"From {names}, measured on {machines}.")
+    names = ", ".join(f"`benchmarks/results/{file.name}`" for file in results)
+    rule = " (each row from the last that has it)" if len(results) > 1 else ""
+    page = between(page, "source", f"From {names}{rule}, measured on {machines}.")
     page = between(page, "original", beside_the_original(rows))
     return between(page, "starting over", beside_starting_over(rows))
 

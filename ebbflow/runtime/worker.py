@@ -314,7 +314,6 @@ class Worker:
         H, W = self.H, self.W
         if int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates) > self.forget_at:
             self.forget_at = 2 * int(retime(H, W, self.nodes, len(self.at))) + self.forget_times
-            H[W + h.PAST] = 0
             self.set_lowest(lower)
 
     def set_lowest(self, lower) -> None:

@@ -16,6 +16,7 @@ from ebbflow.runtime import host, local
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.settle import LARGE_STEP, is_busy
+from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
 from tests.meaning.runtimes import arrays, taken
@@ -129,6 +130,36 @@ def test_a_refusal_in_one_stage_takes_back_the_others(workers):
     runtime.advance({"x": ((2,),), "y": ((2,),)})
     assert taken(runtime, "both") == {((2, 1, 3 * 2**60), (1,)): 1}
     runtime.close()
+
+
+@pytest.mark.parametrize("forget", [1, 100])
+def test_what_counts_as_past_is_past_also_after_slices_that_were_taken_back(forget, monkeypatch):
+    set_lowest, looks = Worker.set_lowest, []
+
+    def looked_at(worker, lower):
+        set_lowest(worker, lower)
+        past = int(worker.H[worker.W + h.PAST])
+        looks.append(past)
+        assert not past or (len(lower) == 1 and (worker.time_of(np.arange(past)) <= np.array(lower[0])).all())
+
+    monkeypatch.setattr(Worker, "set_lowest", looked_at)
+    s = Sketch("time", "still")
+    x = s.input("x")
+    s.output("out", s.distinct(s.map(x, b=call("mul", s.col(x, "b"), lit(2**60)))))
+    runtime = LocalRuntime(s.graph, slice_times=2, forget_times=forget)
+    fed(runtime, "x", *(((1, t), (t, 0), 1) for t in range(2)))
+    runtime.advance({"x": ((2, 0),)})
+    fed(runtime, "x", *(((1, t), (t, 0), 1) for t in range(2, 9)))  # 8 * 2**60 has no place
+    with pytest.raises(EbbflowError):
+        runtime.advance({"x": ((9, 0),)})
+    runtime.discard()
+    fed(runtime, "x", *(((1, t), (t, 0), 1) for t in range(2, 8)))
+    runtime.advance({"x": ((9, 0),)})
+    assert taken(runtime, "out") == {((t * 2**60,), (t, 0)): 1 for t in range(8)} and max(looks) > 4
+    fed(runtime, "x", *(((1, t % 8), (t, 0), 1) for t in range(9, 16)))
+    looks.clear()
+    runtime.advance({"x": ((16, 0), (11, 1))})  # from some slice on the frontier has two elements
+    assert taken(runtime, "out") == {} and max(looks) > 0 and looks[-1] == 0
 
 
 @pytest.mark.parametrize("slices", [None, 2], ids=["one slice", "several slices"])
