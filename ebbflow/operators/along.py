@@ -31,7 +31,7 @@ from ebbflow.trace.heap import (
     reserve,
     same,
 )
-from ebbflow.trace.segment import OLD, VALUE, comes_before, diff_of, rank_of, sort_rows
+from ebbflow.trace.segment import OLD, VALUE, diff_of, first_from, rank_of
 from ebbflow.trace.table import HEAD, KEYS
 
 # ---- a run, which is what a slice keeps of a key: where its lines are, how many, room for how many, how many of the
@@ -59,21 +59,8 @@ def take_room(H, W, n):
 
 
 @kernel
-def sort_old(H, W, sg, w):
-    """What earlier slices left in the order of values and rounds."""
-    p = H[sg + PTR]
-    for e in range(p + w, p + H[sg + OLD] * w, w):
-        if comes_before(H, e, e - w, w):
-            sort_rows(H, W, p, H[sg + OLD], w)
-            return
-
-
-@kernel
-def run_of(H, W, nd, rc, si, so, w):
-    """The number of the key's run in this slice, begun if there is none; -1 when there are as many as can be told.
-
-    leaves: of a run that began, what earlier slices left in both segments in order.
-    """
+def run_of(H, W, nd, rc):
+    """The number of the key's run in this slice, begun if there is none; -1 when there are as many as can be told."""
     if H[W + LINES_OF] != H[W + STEP]:
         H[W + LINES_OF] = H[W + STEP]
         H[W + RUNS + LEN] = 0
@@ -93,31 +80,7 @@ def run_of(H, W, nd, rc, si, so, w):
     H[W + RUNS + LEN] = at + RUN
     for k in range(RUN):
         H[run + k] = 0
-    sort_old(H, W, si, w)
-    sort_old(H, W, so, w)
     return number
-
-
-@kernel
-def first_of(H, sg, w, lanes):
-    """The place of the first entry that earlier slices left whose value is not before these lanes.
-
-    needs:  they are in order.
-    """
-    p = H[sg + PTR]
-    low = 0
-    high = H[sg + OLD]
-    while low < high:
-        middle = (low + high) >> 1
-        e = p + middle * w + VALUE
-        k = 0
-        while k < w - VALUE - 1 and H[e + k] == H[lanes + k]:
-            k += 1
-        if H[e + k] < H[lanes + k]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inline
@@ -163,8 +126,8 @@ def add_line(H, W, number, si, so, w, lanes):
     H[run + LINE_COUNT] = i + 1
     points = take_room(H, W, POINT * FIRST_POINTS)
     line = H[W + LINES + PTR] + H[run + FIRST_LINE] + i * step
-    H[line + NEXT_IN] = first_of(H, si, w, lanes)
-    H[line + NEXT_OUT] = first_of(H, so, w, lanes)
+    H[line + NEXT_IN] = first_from(H, H[si + PTR], 0, H[si + OLD], w, lanes, 0)
+    H[line + NEXT_OUT] = first_from(H, H[so + PTR], 0, H[so + OLD], w, lanes, 0)
     H[line + NEXT] = LAST
     H[line + COUNT] = 0
     H[line + SAID] = 0

@@ -10,15 +10,19 @@ Rule: base and events together are the key's whole history at these rounds; noth
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.node import queue
+from ebbflow.operators.node import DEPTH, queue
+from ebbflow.operators.places import enter_all
 from ebbflow.trace.heap import (
     BITS,
     GUARD,
+    LAST,
     LEN,
+    NOTED,
     OWED,
     PTR,
     SLOTS,
     SORTED,
+    copy_words,
     hash_lanes,
     join_rounds,
     reserve,
@@ -148,24 +152,47 @@ def sort_events(H, W, p, n):
 
 
 @kernel
-def owe_rounds(H, W, nd, rc, sg, w, rounds):
-    """The key is to be visited wherever these rounds first meet an entry's that do not precede them."""
+def note_rounds(H, W, nd, sg, w, rounds):
+    """Note where these rounds first meet an entry's that do not precede them, each once.
+
+    In a loop that is in no other, the next of them is enough: a visit there will note the one after it.
+    """
+    v = W + NOTED
+    p = H[sg + PTR]
+    n = H[sg + LEN]
+    m = H[v + LEN]
+    q = reserve(H, W, v, m + 1)
+    if H[nd + DEPTH] <= 1:
+        best = H[q] if m else LAST
+        for e in range(p, p + n * w, w):
+            if H[e] > rounds and H[e] < best:
+                best = H[e]
+        H[q] = best
+        H[v + LEN] = 1 if best != LAST else 0
+        return
     guard = H[W + GUARD]
     bits = H[W + BITS]
-    p = H[sg + PTR]
-    a = -1
-    b = -1
-    c = -1
-    for i in range(H[sg + LEN]):
-        s = H[p + i * w]
-        if not rounds_precede(s, rounds, guard):
-            both = join_rounds(s, rounds, guard, bits)
-            if both != a and both != b and both != c:
-                c = b
-                b = a
-                a = both
-                H[W + OWED] += 1
-                queue(H, W, nd, rc, both)
+    for e in range(p, p + n * w, w):
+        if not rounds_precede(H[e], rounds, guard):
+            both = join_rounds(H[e], rounds, guard, bits)
+            k = m - 1
+            while k >= 0 and H[q + k] != both:
+                k -= 1
+            if k < 0:
+                H[q + m] = both
+                m += 1
+                H[v + LEN] = m
+                q = reserve(H, W, v, m + 1)
+
+
+@kernel
+def owe_noted(H, W, nd, rc):
+    """The key is to be visited at all rounds that were noted."""
+    n = H[W + NOTED + LEN]
+    for i in range(n):
+        queue(H, W, nd, rc, H[H[W + NOTED + PTR] + i])
+    H[W + OWED] += n
+    H[W + NOTED + LEN] = 0
 
 
 @kernel
@@ -226,56 +253,82 @@ def place_of(H, values, n, lanes, step, nv, slots, mask):
     return n
 
 
+@inline
+def place_in_order(H, values, n, lanes, step, nv):
+    """The place of these lanes among n values in their order; n when they are not among them."""
+    low = 0
+    high = n
+    while low < high:
+        middle = (low + high) >> 1
+        q = values + middle * step + 1
+        k = 0
+        while k < nv and H[q + k] == H[lanes + k]:
+            k += 1
+        if k == nv:
+            return middle
+        if H[q + k] < H[lanes + k]:
+            low = middle + 1
+        else:
+            high = middle
+    return n
+
+
 @kernel
 def gather_values(H, W, sg, w, rounds, events, values):
     """The key's values: a list of `count, lanes` with the base counts, and events that point into it.
 
     leaves: each value once; events `rank, diff, place` in the order of their ranks.
     """
-    n = H[sg + LEN]
     old = H[sg + OLD]
+    new = H[sg + LEN] - old
     p = H[sg + PTR]
     guard = H[W + GUARD]
     nv = w - VALUE
     step = nv + 1
-    z = reserve(H, W, events, EVENT * n)
-    v = reserve(H, W, values, step * (n + 1))
+    z = reserve(H, W, events, EVENT * new)
+    v = reserve(H, W, values, step * (old + new + 1))
+    at = v - step
+    for e in range(p, p + old * w, w):  # in order: the entries of a value stand together
+        if rounds_precede(H[e], rounds, guard):
+            if at < v or not same(H, at + 1, e + VALUE, nv):
+                at += step
+                H[at] = 0
+                copy_words(H, e + VALUE, at + 1, nv)
+            H[at] += diff_of(H[e + 1])
+    known = (at + step - v) // step
+    vn = known
     mask = 0
     slots = 0
-    if n > FEW:
-        size = 64
-        while size < 2 * n:
-            size *= 2
-        slots = reserve(H, W, W + SLOTS, size)
-        for i in range(size):
-            H[slots + i] = 0
-        mask = size - 1
+    if new > FEW:
+        mask = 4 * FEW - 1
+        while mask < 2 * (known + new):
+            mask += mask + 1
+        slots = reserve(H, W, W + SLOTS, mask + 1)
+        enter_all(H, v + 1, step, known, nv, slots, mask)
     zn = 0
-    vn = 0
     last = -1
     in_order = True
-    for i in range(n):
-        e = p + i * w
+    for e in range(p + old * w, p + (old + new) * w, w):
         if rounds_precede(H[e], rounds, guard):
-            d = diff_of(H[e + 1])
-            at = place_of(H, v, vn, e + VALUE, step, nv, slots, mask)
-            if at == vn:
-                H[v + at * step] = 0
-                for k in range(nv):
-                    H[v + at * step + 1 + k] = H[e + VALUE + k]
-                vn += 1
-            if i < old:
-                H[v + at * step] += d
+            if mask:
+                i = place_of(H, v, vn, e + VALUE, step, nv, slots, mask)
             else:
-                t = rank_of(H[e + 1])
-                if t < last:
-                    in_order = False
-                last = t
-                H[z] = t
-                H[z + 1] = d
-                H[z + 2] = at
-                z += EVENT
-                zn += 1
+                i = place_in_order(H, v, known, e + VALUE, step, nv)
+                if i == known:  # perhaps it came just before
+                    i += place_of(H, v + known * step, vn - known, e + VALUE, step, nv, slots, mask)
+            if i == vn:
+                H[v + i * step] = 0
+                copy_words(H, e + VALUE, v + i * step + 1, nv)
+                vn += 1
+            t = rank_of(H[e + 1])
+            if t < last:
+                in_order = False
+            last = t
+            H[z] = t
+            H[z + 1] = diff_of(H[e + 1])
+            H[z + 2] = i
+            z += EVENT
+            zn += 1
     H[events + LEN] = EVENT * zn
     H[values + LEN] = step * vn
     if not in_order:

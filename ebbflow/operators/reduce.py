@@ -12,7 +12,7 @@ from __future__ import annotations
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.along import run_of, visit_along
 from ebbflow.operators.each import visit_each
-from ebbflow.operators.gather import EVENT, gather_total, gather_values, owe_rounds, sort_events
+from ebbflow.operators.gather import EVENT, gather_total, gather_values, note_rounds, owe_noted, sort_events
 from ebbflow.operators.join import show_readers
 from ebbflow.operators.lined import count_along, visit_line, visit_settled
 from ebbflow.operators.node import (
@@ -248,8 +248,9 @@ def ask_visit(H, W, nd, tb, rc, rounds):
     touch_input(H, W, tb, rc, si, w)
     touch(H, W, so, w1)
     H[W + FUEL] -= H[si + LEN] + H[so + LEN]
-    owe_rounds(H, W, nd, rc, si, w, rounds)
-    owe_rounds(H, W, nd, rc, so, w1, rounds)
+    note_rounds(H, W, nd, si, w, rounds)
+    note_rounds(H, W, nd, so, w1, rounds)
+    owe_noted(H, W, nd, rc)
     if H[W + GENERAL]:
         replay(H, W, nd, tb, rc, rounds, 1)
         return
@@ -333,7 +334,7 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     op = H[nd + OP]
     if op == EACH:
         touch(H, W, so, w1)
-        number = run_of(H, W, nd, rc, si, so, w) if goes_along(H, nd, si, so) else -1
+        number = run_of(H, W, nd, rc) if goes_along(H, nd, si, so) else -1
         if number >= 0:
             visit_along(H, W, nd, rc, number, si, so, w, rounds)
         else:
@@ -342,11 +343,12 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
         return
     if not H[nd + SHORT]:
         touch(H, W, so, w1)
-        owe_rounds(H, W, nd, rc, si, w, rounds)
-        owe_rounds(H, W, nd, rc, so, w1, rounds)
+        note_rounds(H, W, nd, si, w, rounds)
+        note_rounds(H, W, nd, so, w1, rounds)
         if H[tb + FOLDS]:
             H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
-            owe_rounds(H, W, nd, rc, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
+            note_rounds(H, W, nd, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
+        owe_noted(H, W, nd, rc)
     if H[W + GENERAL]:
         lined = False
         if op == DISTINCT or op == COUNTED:

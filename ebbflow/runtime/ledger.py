@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession, UnknownStep
 from ebbflow.trace.store import Store, disk_refusals
 
-FORMAT = 3  # of the files and of what the words in them mean
+FORMAT = 4  # of the files and of what the words in them mean
 KEPT = 3  # records, and what they speak of
 MANIFEST, LEDGER = "manifest", "ledger"
 

@@ -5,6 +5,7 @@ value and rounds (and per time that can still be told apart) when the segment is
 slice itself adds stands behind, raw, until the next slice touches the segment.
 
 Rule: entries before `OLD` are from earlier slices, entries behind are this slice's; undoing a slice is cutting there.
+Where times are on one line, old entries are in the order of their values and rounds.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ DIFF_BITS = 44
 BIAS = 1 << (DIFF_BITS - 1)
 DIFF_MASK = (1 << DIFF_BITS) - 1
 DIFF_AT_MOST = BIAS - 1
-FEW_NEW, LONG = 8, 256  # so few are looked for one by one in a long segment: an index costs thirty times a look
+FEW_ROWS = 24  # are sorted by hand
+FEW_NEW = 8  # so many are not worth a look for those that cancel at once
+MANY_NEW = 32  # from so many on, equal ones are looked for by a hash before they are sorted
 
 
 @inline
@@ -62,11 +65,42 @@ def stamped(rank, diff):
 
 @inline
 def comes_before(H, a, b, w):
-    """Row a strictly before row b: by values (from word 2), then by word 0, then by word 1's upper part."""
-    for i in range(2, w):
-        if H[a + i] != H[b + i]:
-            return H[a + i] < H[b + i]
-    return H[a] < H[b]
+    """Row a strictly before row b: by values (from word 2), then by word 0."""
+    k = 2
+    while k < w and H[a + k] == H[b + k]:
+        k += 1
+    return H[a + k] < H[b + k] if k < w else H[a] < H[b]
+
+
+@kernel
+def insert_rows(H, W, p, n, w):
+    """Sort a few rows, each into its place among those before it."""
+    if w == 3:  # as most have
+        for a in range(p + w, p + n * w, w):
+            x = H[a]
+            y = H[a + 1]
+            z = H[a + 2]
+            j = a - w
+            while j >= p and (H[j + 2] > z or (H[j + 2] == z and H[j] > x)):
+                H[j + w] = H[j]
+                H[j + w + 1] = H[j + 1]
+                H[j + w + 2] = H[j + 2]
+                j -= w
+            H[j + w] = x
+            H[j + w + 1] = y
+            H[j + w + 2] = z
+        return
+    t = reserve(H, W, W + SORTED, w)
+    for i in range(1, n):
+        a = p + i * w
+        if not comes_before(H, a, a - w, w):
+            continue
+        copy_words(H, a, t, w)
+        j = a - w
+        while j >= p and comes_before(H, t, j, w):
+            copy_words(H, j, j + w, w)
+            j -= w
+        copy_words(H, t, j + w, w)
 
 
 @kernel
@@ -75,21 +109,8 @@ def sort_rows(H, W, p, n, w):
 
     leaves: the same rows in order; insertion for few, natural merges through the SORTED vector for many.
     """
-    if n <= 16:
-        t = reserve(H, W, W + SORTED, w)
-        for i in range(1, n):
-            a = p + i * w
-            if not comes_before(H, a, a - w, w):
-                continue
-            for k in range(w):
-                H[t + k] = H[a + k]
-            j = a - w
-            while j >= p and comes_before(H, t, j, w):
-                for k in range(w):
-                    H[j + w + k] = H[j + k]
-                j -= w
-            for k in range(w):
-                H[j + w + k] = H[t + k]
+    if n <= FEW_ROWS:
+        insert_rows(H, W, p, n, w)
         return
     i = 1
     while i < n and not comes_before(H, p + i * w, p + (i - 1) * w, w):
@@ -132,6 +153,21 @@ def sort_rows(H, W, p, n, w):
     if a != p:
         for i in range(n * w):
             H[p + i] = H[a + i]
+
+
+@kernel
+def are_in_order(H, p, n, w):
+    """Whether n entries are in the order of their values and rounds."""
+    for e in range(p + w, p + n * w, w):
+        if comes_before(H, e, e - w, w):
+            return False
+    return True
+
+
+@inline
+def is_beside(H, g, e, w):
+    """Whether two entries are of the same value and rounds."""
+    return H[g] == H[e] and same(H, g + VALUE, e + VALUE, w - VALUE)
 
 
 @inline
@@ -262,41 +298,130 @@ def shrink(H, W, sg, w):
 
 
 @kernel
-def compact(H, W, sg, w):
-    """Make everything old: times advanced to the lower frontier, equal entries summed, zeros dropped.
+def first_from(H, p, low, high, w, lanes, rounds):
+    """Among the entries low..high, which are in order, the place of the first not before these values and rounds."""
+    if w == VALUE + 1:  # as most have: no branch, as none could be foreseen
+        x = H[lanes]
+        n = high - low
+        while n > 0:
+            half = max(n >> 1, 1)
+            e = p + (low + half - 1) * w
+            low += half * ((H[e + VALUE] < x) | ((H[e + VALUE] == x) & (H[e] < rounds)))
+            n = n - half if n > 1 else 0
+        return low
+    while low < high:
+        middle = (low + high) >> 1
+        e = p + middle * w
+        k = 0
+        while k < w - VALUE and H[e + VALUE + k] == H[lanes + k]:
+            k += 1
+        if H[e] < rounds if k == w - VALUE else H[e + VALUE + k] < H[lanes + k]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
-    needs:  no reader will ask for a time that the lower frontier does not precede.
-    leaves: one entry per value, rounds and distinguishable time, or more where one cannot hold the sum; memory in
-            proportion.
-    """
-    p = H[sg + PTR]
-    m = H[sg + OLD]
-    n = H[sg + LEN]
-    if H[W + GENERAL]:
-        for i in range(n):
-            e = p + i * w + 1
-            H[e] = stamped(advance_rank(H, W, rank_of(H[e])), diff_of(H[e]))
-        m = 0
-    else:
-        for i in range(m, n):
-            H[p + i * w + 1] &= DIFF_MASK
+
+@kernel
+def sum_equal_entries(H, p, n, w):
+    """Sum n entries that are in order where they are of the same value and rounds.  Returns how many are left."""
+    o = 0
+    for i in range(n):
+        e = p + i * w
+        if o and is_joined_by(H, p + (o - 1) * w, e, w):
+            H[p + (o - 1) * w + 1] += diff_of(H[e + 1])
+        else:
+            if o and diff_of(H[p + (o - 1) * w + 1]) == 0:
+                o -= 1
+            if o != i:
+                copy_words(H, e, p + o * w, w)
+            o += 1
+    return o - 1 if o and diff_of(H[p + (o - 1) * w + 1]) == 0 else o
+
+
+@kernel
+def fold_into_order(H, W, p, m, n, w):
+    """Fold entries m..n into the m before them, which are in order.  Returns how many there are, in order."""
+    new = p + m * w
+    sort_rows(H, W, new, n - m, w)
+    end = new + sum_equal_entries(H, new, n - m, w) * w
+    if new == end:
+        return m
+    first = first_from(H, p, 0, m, w, new + VALUE, H[new])
+    size = m - first
+    t = reserve(H, W, W + SORTED, size * w)
+    o = p + first * w
+    copy_words(H, o, t, size * w)
+    x = 0
+    few = (end - new) * FEW_NEW < size * w
+    for e in range(new, end, w):  # what is written is never beyond what is still to be read
+        y = x
+        if few:
+            y = first_from(H, t, x, size, w, e + VALUE, H[e] + 1)
+        else:
+            while y < size and not comes_before(H, e, t + y * w, w):
+                y += 1
+        copy_words(H, t + x * w, o, (y - x) * w)
+        o += (y - x) * w
+        x = y
+        g = o - w
+        while g > p and not is_joined_by(H, g, e, w) and is_beside(H, g, e, w):  # a sum may need several
+            g -= w
+        if g >= p and is_joined_by(H, g, e, w):
+            H[g + 1] += diff_of(H[e + 1])
+            if diff_of(H[g + 1]) == 0:
+                o -= w
+                copy_words(H, g + w, g, o - g)
+        else:
+            copy_words(H, e, o, w)
+            o += w
+    copy_words(H, t + x * w, o, (size - x) * w)
+    return (o - p) // w + size - x
+
+
+@kernel
+def fold_general(H, W, p, n, w):
+    """Fold n entries whose times are interned, and advanced to the lower frontier.  Returns how many there are."""
+    for e in range(p + 1, p + n * w, w):
+        H[e] = stamped(advance_rank(H, W, rank_of(H[e])), diff_of(H[e]))
     if w == VALUE:
-        n = fold_counts(H, p, m, n)
-    elif n - m > FEW_NEW:
-        n = fold_neighbours(H, p, m, n, w)
-    if (n - m) * n <= 128 or (n - m <= FEW_NEW and n > LONG):
-        m = fold_searching(H, W, p, m, n, w)
-    else:
-        m = fold_hashing(H, W, p, m, n, w)
+        n = fold_counts(H, p, 0, n)
+    elif n > FEW_NEW:
+        n = fold_neighbours(H, p, 0, n, w)
+    m = fold_searching(H, W, p, 0, n, w) if n * n <= 128 else fold_hashing(H, W, p, 0, n, w)
     o = 0
     for i in range(m):
         e = p + i * w
         if diff_of(H[e + 1]) != 0:
             if o != i:
-                g = p + o * w
-                for k in range(w):
-                    H[g + k] = H[e + k]
+                copy_words(H, e, p + o * w, w)
             o += 1
+    return o
+
+
+@kernel
+def compact(H, W, sg, w):
+    """Make everything old: times advanced to the lower frontier, equal entries summed, zeros dropped.
+
+    needs:  no reader will ask for a time that the lower frontier does not precede.
+    leaves: one entry per value, rounds and distinguishable time, or more where one cannot hold the sum; in order, where
+            times are on one line; memory in proportion.
+    """
+    p = H[sg + PTR]
+    m = H[sg + OLD]
+    n = H[sg + LEN]
+    if H[W + GENERAL]:
+        o = fold_general(H, W, p, n, w)
+    else:
+        for i in range(m, n):
+            H[p + i * w + 1] &= DIFF_MASK
+        if w == VALUE:
+            n = fold_counts(H, p, m, n)
+        elif n - m > FEW_NEW:
+            n = fold_neighbours(H, p, m, n, w)
+        if n - m > MANY_NEW:
+            n = m + fold_hashing(H, W, p + m * w, 0, n - m, w)
+        o = fold_into_order(H, W, p, m, n, w)
     H[sg + LEN] = o
     H[sg + OLD] = o
     shrink(H, W, sg, w)

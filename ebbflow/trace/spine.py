@@ -54,6 +54,7 @@ from ebbflow.trace.heap import (
     COLD,
     EFFORT,
     FIRST,
+    GENERAL,
     KEEP,
     LEN,
     PAIR,
@@ -68,7 +69,7 @@ from ebbflow.trace.heap import (
     reserve,
     size_class,
 )
-from ebbflow.trace.segment import OLD, STAMP, compact, diff_of, touch
+from ebbflow.trace.segment import OLD, STAMP, are_in_order, compact, diff_of, touch
 from ebbflow.trace.table import COUNT, FAMILIES, KEYS, SPINE, WIDTH, add_key, find, segment_of
 
 # ---- a spine: a vector of places, a vector of merges -----------------------------------------------
@@ -193,7 +194,7 @@ def load_key(H, W, tb, key, h):
                 if phase == 0:
                     whole = H[sg + LEN] == 0 and not raw
                     append_sealed(H, W, sg, w, b, f, i, 0)
-                    if whole:
+                    if whole and (H[W + GENERAL] or are_in_order(H, H[sg + PTR], H[sg + LEN], w)):
                         H[sg + OLD] = H[sg + LEN]
                 else:
                     touch(H, W, sg, w)

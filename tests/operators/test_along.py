@@ -1,17 +1,11 @@
-from bisect import bisect_left
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.operators import along, places
 from ebbflow.trace import heap as h
-from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
 from tests.operators.test_reduce import Key
-from tests.trace.heaps import Bench
-
-LANES = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 
 
 def with_a_past():
@@ -23,28 +17,13 @@ def with_a_past():
     return key
 
 
-@given(st.lists(st.tuples(LANES, st.integers(0, 3)), max_size=30), LANES)
-def test_what_earlier_slices_left_is_put_in_order_and_searched(entries, lanes):
-    bench = Bench()
-    sg = bench.segment()
-    for values, rounds in entries:
-        bench.push(sg, 4, rounds, 1, 1, values)
-    bench.next_slice()
-    s.touch(bench.H, bench.W, sg, 4)
-    along.sort_old(bench.H, bench.W, sg, 4)
-    found = [(values, rounds) for rounds, _, _, values in bench.entries(sg, 4)]
-    assert found == sorted(set(entries))
-    place = along.first_of(bench.H, sg, 4, bench.heap.keep(lanes))
-    assert place == bisect_left([values for values, _ in found], lanes)
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=120))
 def test_each_value_has_one_line_whether_few_or_many(lanes):
     key = Key("each", 1)
     H, W = key.bench.H, key.bench.W
     so = int(t.segment_of(H, key.tb, key.rc, 1))
-    number = along.run_of(H, W, key.nd, key.rc, key.sg, so, key.w)
+    number = along.run_of(H, W, key.nd, key.rc)
     seen = []
     for lane in lanes:
         if lane not in seen:
@@ -61,7 +40,7 @@ def test_points_are_in_the_order_of_their_ranks_each_once(events):
     key = Key("each", 1)
     H, W = key.bench.H, key.bench.W
     so = int(t.segment_of(H, key.tb, key.rc, 1))
-    number = along.run_of(H, W, key.nd, key.rc, key.sg, so, key.w)
+    number = along.run_of(H, W, key.nd, key.rc)
     along.line_of(H, W, number, key.sg, so, key.w, key.bench.heap.keep([7]))
     at = int(H[int(H[W + h.RUNS + h.PTR]) + along.FIRST_LINE])
     for rank, diff in events:

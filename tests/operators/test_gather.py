@@ -92,11 +92,27 @@ def test_values_are_listed_once_with_their_base_and_events_point_at_them(before,
 def test_a_key_owes_the_joins_with_rounds_that_do_not_precede(before, now, at):
     bench = Bench(depth=2)
     nd, rc, sg = key_with(bench, before, now)
+    bench.H[nd + kinds.DEPTH] = 2
     held = {bench.fields(rounds) for rounds, _, _, _ in bench.entries(sg, 3)}
-    g.owe_rounds(bench.H, bench.W, nd, rc, sg, 3, bench.rounds(*at))
+    for _ in range(2):  # what is noted twice is owed once
+        g.note_rounds(bench.H, bench.W, nd, sg, 3, bench.rounds(*at))
+    g.owe_noted(bench.H, bench.W, nd, rc)
+    assert bench[h.OWED] == len(bench.pending(nd)) and not bench.vector(bench.W + h.NOTED)
     owed = {bench.fields(rounds) for rounds, _ in bench.pending(nd)}
     assert owed == {tuple(map(max, rounds, at)) for rounds in held if not precede(rounds, at)}
     assert at not in owed  # what is owed lies ahead
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 9), max_size=9), st.lists(st.integers(0, 9), max_size=9), st.integers(0, 9))
+def test_in_one_loop_a_key_owes_the_next_of_its_rounds(before, now, at):
+    bench = Bench(depth=2)
+    nd, rc, sg = key_with(bench, [((r, 0), 1, 1, 0) for r in before], [((r, 0), 1, 1, 0) for r in now])
+    bench.H[nd + kinds.DEPTH] = 1
+    g.note_rounds(bench.H, bench.W, nd, sg, 3, bench.rounds(at, 0))
+    g.owe_noted(bench.H, bench.W, nd, rc)
+    later = sorted((r, 0) for r in before + now if r > at)
+    assert [bench.fields(rounds) for rounds, _ in bench.pending(nd)] == later[:1]
 
 
 @pytest.mark.interpreted

@@ -307,8 +307,8 @@ def test_other_structures_in_memory_are_refused(tmp_path, monkeypatch):
 
 def test_another_format_is_refused(tmp_path, monkeypatch):
     begun(tmp_path / "state")
-    monkeypatch.setattr("ebbflow.runtime.ledger.FORMAT", 4)
-    refused(CheckpointDiffers, "written in format 3; this version reads format 4", tmp_path / "state")
+    monkeypatch.setattr("ebbflow.runtime.ledger.FORMAT", 5)
+    refused(CheckpointDiffers, "written in format 4; this version reads format 5", tmp_path / "state")
 
 
 @pytest.mark.parametrize("place", ["s3://bucket/dir", "hdfs://host/dir", "dbfs:/dir"])

@@ -1,3 +1,4 @@
+from bisect import bisect_left
 from collections import Counter
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_falling_rows_are_sorted(n):
 
 
 SLICES = st.lists(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), DIFFS, st.integers(0, 6)), max_size=60), max_size=5
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), DIFFS, st.integers(0, 6)), max_size=100), max_size=5
 )
 
 
@@ -80,10 +81,29 @@ def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lane
         assert bench.old(sg) == len(before)
         wanted = summed([(rounds, 0, diff, values) for rounds, _, diff, values in raw])
         assert summed(before) == wanted and len(before) == len(wanted)  # ranks forgotten, equal ones summed, no zeros
+        assert before == sorted(before, key=lambda e: (e[3], e[0]))
         capacity = int(bench.H[sg + h.CAP])
         assert capacity <= max(64, 8 * w * len(before)) and (before or not capacity)
     assert bench[h.ERROR] == 0
     assert bench[h.LIVE] - live <= int(bench.H[sg + h.CAP]) * 2 + 4096  # scratch, and the segment
+
+
+PLACES = st.tuples(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), st.integers(0, 3))
+
+
+@settings(max_examples=60)
+@given(st.lists(PLACES, max_size=30), PLACES)
+def test_entries_in_order_are_searched_by_values_and_rounds(entries, wanted):
+    bench = Bench()
+    entries = sorted(set(entries))
+    p = bench.heap.keep([x for values, rounds in entries for x in (rounds, int(s.stamped(0, 1)), *values)])
+    lanes, rounds = wanted
+    found = s.first_from(bench.H, p, 0, len(entries), 4, bench.heap.keep(lanes), rounds)
+    assert found == bisect_left(entries, wanted)
+    assert s.are_in_order(bench.H, p, len(entries), 4)
+    if len(entries) > 1:
+        swapped = bench.words(p + 4, 4) + bench.words(p, 4) + bench.words(p + 8, 4 * len(entries) - 8)
+        assert not s.are_in_order(bench.H, bench.heap.keep(swapped), len(entries), 4)
 
 
 @settings(max_examples=60)
