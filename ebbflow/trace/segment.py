@@ -45,6 +45,7 @@ DIFF_MASK = (1 << DIFF_BITS) - 1
 DIFF_AT_MOST = BIAS - 1
 FEW_ROWS = 24  # are sorted by hand
 FEW_NEW = 8  # so many are not worth a look for those that cancel at once
+LOOKS = 256  # that few entries are worth, at those that are there, before they are sorted
 MANY_NEW = 32  # from so many on, equal ones are looked for by a hash before they are sorted
 
 
@@ -339,9 +340,45 @@ def sum_equal_entries(H, p, n, w):
     return o - 1 if o and diff_of(H[p + (o - 1) * w + 1]) == 0 else o
 
 
+@inline
+def joined_before(H, p, end, e, w):
+    """Among entries in order, the last of which is not after e and lies before `end`: the one that e is added to, or
+    one before them all or of another value or rounds.
+    """
+    g = end - w
+    while g > p and not is_joined_by(H, g, e, w) and is_beside(H, g, e, w):  # a sum may need several entries
+        g -= w
+    return g
+
+
+@kernel
+def fold_few(H, W, p, m, n, w):
+    """Fold entries m..n, one by one, into the m before them, which are in order.  Returns how many there are."""
+    t = reserve(H, W, W + SORTED, w)
+    for i in range(m, n):
+        e = p + i * w
+        end = p + m * w
+        at = end
+        while at > p and comes_before(H, e, at - w, w):
+            at -= w
+        g = joined_before(H, p, at, e, w)
+        if g >= p and is_joined_by(H, g, e, w):
+            H[g + 1] += diff_of(H[e + 1])
+            if diff_of(H[g + 1]) == 0:
+                m -= 1
+                copy_words(H, g + w, g, end - g - w)
+        elif diff_of(H[e + 1]) != 0:
+            copy_words(H, e, t, w)
+            for k in range(end - 1, at - 1, -1):
+                H[k + w] = H[k]
+            copy_words(H, t, at, w)
+            m += 1
+    return m
+
+
 @kernel
 def fold_into_order(H, W, p, m, n, w):
-    """Fold entries m..n into the m before them, which are in order.  Returns how many there are, in order."""
+    """The same for many: they are sorted, and merged with those before them."""
     new = p + m * w
     sort_rows(H, W, new, n - m, w)
     end = new + sum_equal_entries(H, new, n - m, w) * w
@@ -364,9 +401,7 @@ def fold_into_order(H, W, p, m, n, w):
         copy_words(H, t + x * w, o, (y - x) * w)
         o += (y - x) * w
         x = y
-        g = o - w
-        while g > p and not is_joined_by(H, g, e, w) and is_beside(H, g, e, w):  # a sum may need several
-            g -= w
+        g = joined_before(H, p, o, e, w)
         if g >= p and is_joined_by(H, g, e, w):
             H[g + 1] += diff_of(H[e + 1])
             if diff_of(H[g + 1]) == 0:
@@ -421,7 +456,8 @@ def compact(H, W, sg, w):
             n = fold_neighbours(H, p, m, n, w)
         if n - m > MANY_NEW:
             n = m + fold_hashing(H, W, p + m * w, 0, n - m, w)
-        o = fold_into_order(H, W, p, m, n, w)
+        few = (n - m) * n <= LOOKS
+        o = fold_few(H, W, p, m, n, w) if few else fold_into_order(H, W, p, m, n, w)
     H[sg + LEN] = o
     H[sg + OLD] = o
     shrink(H, W, sg, w)
