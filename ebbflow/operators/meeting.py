@@ -15,12 +15,14 @@ from ebbflow.operators.edges import receive_at
 from ebbflow.trace.heap import (
     AGREED,
     BEST,
+    EARLY,
     LEN,
     MAIL,
     ME,
     MEETING,
     MET,
     PTR,
+    QUIET,
     STAGE,
     VECTOR,
     WORKERS,
@@ -86,8 +88,16 @@ def part(H, W):
 
 @kernel
 def agree_on(H, W):
-    """The least rounds that are pending at any worker, each of which has said its own."""
+    """The least rounds that are pending at any worker, each of which has said its own.
+
+    If no worker has anything to do then before the last meeting of the round, nothing will be sent before it: the
+    round is quiet.
+    """
     least = H[W + BEST]
+    early = H[W + EARLY]
     for i in range(H[W + WORKERS]):
-        least = min(least, H[H[line_of(H[W + MEETING], i) + WHO] + BEST])
+        other = H[line_of(H[W + MEETING], i) + WHO]
+        least = min(least, H[other + BEST])
+        early = min(early, H[other + EARLY])
     H[W + AGREED] = least
+    H[W + QUIET] = 1 if early > least else 0

@@ -250,7 +250,7 @@ class Host:
         """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
         interrupts.look()
         if self.threads is not None:
-            reasons = self.walk_together()
+            reasons = self.run_all()
         elif len(self.workers) == 1:
             reasons = [self.workers[0].run()]
         else:
@@ -271,11 +271,6 @@ class Host:
                 rows = worker.take(name, gathered.get(name))
                 if rows is not None:
                     results.setdefault(name, []).append(self.timed(worker, rows))
-
-    def walk_together(self) -> list[int]:
-        """Walk in threads until all are finished or one has failed, meeting where the plan says so."""
-        self.exchange()
-        return self.run_all()
 
     def take_turns(self, alone: bool) -> list[int]:
         """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
@@ -409,14 +404,6 @@ class Host:
             H, W = worker.H, worker.W
             H[meeting.line_of(place, i) + meeting.WHO] = W
             H[W + h.MEETING], H[W + h.MET], H[W + h.STAGE] = place, 0, 0
-
-    def exchange(self) -> None:
-        """Deliver the mail."""
-        mail = [[sender.mail_for(i) for sender in self.workers] for i in range(len(self.workers))]
-        for worker, letters in zip(self.workers, mail, strict=True):
-            for words in letters:
-                if len(words):
-                    worker.receive(words)
 
 
 def in_threads(workers: int) -> ThreadPoolExecutor:

@@ -74,6 +74,7 @@ from ebbflow.trace.heap import (
     CAP,
     COORDS,
     CROWD,
+    EARLY,
     EFFORT,
     ERROR,
     FIRST,
@@ -94,6 +95,7 @@ from ebbflow.trace.heap import (
     PHASE,
     PLACE,
     PTR,
+    QUIET,
     ROUNDS,
     ROUNDS_OVERFLOW,
     ROW,
@@ -166,17 +168,26 @@ def pending_at(H, nd):
 
 @kernel
 def least_in(H, W, pc):
-    """The least pending rounds among the nodes of the loop that begins at pc."""
+    """The least pending rounds among the nodes of the loop that begins at pc.
+
+    leaves: the same in BEST; in EARLY, those among the nodes before the last meeting in the loop.
+    """
     past = H[pc + 1]
     best = NOTHING
+    early = NOTHING
     x = pc + INSTRUCTION
     while x < past:
         if H[x] == NODE_AT:
             r = pending_at(H, H[x + 1])
             if r < best:
                 best = r
+        elif H[x] == SYNC and early >= 0:
+            early = best
+        elif H[x] == LOOP:
+            early = -1  # who meets in a loop inside is not known before
         x += INSTRUCTION
     H[W + BEST] = best
+    H[W + EARLY] = early
     return best
 
 
@@ -352,6 +363,7 @@ def walk(H, W):
         elif op == LOOP:
             if many and phase == 0:
                 H[W + PLACE] = pc
+                H[W + QUIET] = 0
                 if H[W + MEETING] == 0:
                     return MEETS
                 if not meet(H, W, pc):
@@ -364,11 +376,12 @@ def walk(H, W):
                 cur = best & H[pc + 3]
                 pc += INSTRUCTION
             else:
+                H[W + QUIET] = 0
                 pc = H[pc + 1]
         elif op == END:
             pc = H[pc + 1]
         elif op == SYNC:
-            if phase == 0:
+            if phase == 0 and H[W + QUIET] == 0:
                 H[W + PLACE] = 0
                 if H[W + MEETING] == 0:
                     return MEETS

@@ -249,25 +249,32 @@ class Worker:
         open_: list[int] = []
         around: list[Begin] = []
         self.around: list[tuple[Begin, ...]] = []  # the loops around each instruction
+        several = int(H[self.W + h.WORKERS]) > 1
+        # the cells whose rows went out since workers last met, as they do at the head of a loop and where it ends
+        since = {cell.number for cell in plan.inputs.values()}
         for part in plan.program:
             if isinstance(part, Begin):
                 around.append(part)
                 open_.append(len(code))
                 code.append([w.LOOP, 0, masks[part.depth - 1], masks[part.depth]])
+                since = set()
             elif isinstance(part, End):
                 begin = open_.pop()
                 code.append([w.END, begin, 0, 0])
                 self.around.append(tuple(around))
                 around.pop()
                 code[begin][1] = len(code)
+                since = set()
             else:
-                if int(H[self.W + h.WORKERS]) > 1 and len(part.local) < len(part.pipes):
+                if several and sends(part, since):
                     code.append([w.SYNC, 0, 0, 0])
+                    since = set()
                 a = self.at[part.number]
                 H[a + kinds.POSITION] = len(code)
                 code.append([w.NODE_AT, a, 0, 0])
+                since.add(part.number)
             self.around += [tuple(around)] * (len(code) - len(self.around))
-        if int(H[self.W + h.WORKERS]) > 1:
+        if several and any(sends(cell, since) for cell in plan.cells):
             code.append([w.SYNC, 0, 0, 0])
         code.append([w.STOP, 0, 0, 0])
         self.around += [()] * (len(code) - len(self.around))
@@ -543,6 +550,17 @@ def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]
         len(values),
         *(shape_of(source[v]) for v in values),
     ]
+
+
+def sends(to: Cell, visited: set[int]) -> bool:
+    """Whether a visit to some of these cells may have sent rows for another worker's share of a cell."""
+    for pipe in to.pipes:
+        source = pipe.source
+        # a join gives what it finds when one of its sides is visited
+        cells = [side.cell for side in (source.left, source.right) if side] if source.kind == kinds.JOIN else [source]
+        if id(pipe) not in to.local and any(cell.number in visited for cell in cells):
+            return True
+    return False
 
 
 def is_consolidated(cell: Cell, plan: Plan) -> bool:

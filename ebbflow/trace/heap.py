@@ -74,6 +74,8 @@ GROWTH = CROWD + 21  # how many times as large a huge vector becomes
 INDEXED = CROWD + 22  # so many interned times, the first ones, are in their index
 GREATEST = CROWD + 23  # the rank of the interned time that is the last when rows are read from left to right
 NOTED = CROWD + 24  # a vector: the rounds at which the key that is visited will have to be visited again
+EARLY = CROWD + 28  # the least pending rounds here at the nodes of a loop before its last meeting
+QUIET = CROWD + 29  # whether this round of a loop needs no meeting but the one at its head
 HEADER = CROWD + 30  # lines of cache begin where they did before the last two words
 
 # ---- a vector: three words -------------------------------------------------------------------

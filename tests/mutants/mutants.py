@@ -194,8 +194,8 @@ MUTANTS = [
     Mutant(
         "rounds that meet later entries are not owed",
         "operators/gather.py",
-        "                queue(H, W, nd, rc, both)\n",
-        "                rounds or queue(H, W, nd, rc, both)\n",
+        "            if k < 0:\n                H[q + m] = both\n",
+        "            if k < 0 and rounds == 0:\n                H[q + m] = both\n",
     ),
     Mutant(
         "null keys match in joins",
@@ -391,5 +391,31 @@ MUTANTS = [
         "        if is_heavy(H, W, H[p + 2 * i]):\n            n = H[H[p + 2 * i] + BUFFER + LEN]\n"
         "            flush(H, W, H[p + 2 * i])\n            H[H[p + 2 * i] + BUFFER + LEN] = n\n",
         runtime="local-bulky",
+    ),
+    Mutant(
+        "a round in which something is sent is called quiet",
+        "operators/meeting.py",
+        "1 if early > least else 0",
+        "1 if early >= least else 0",
+        runtime="local-2",
+    ),
+    Mutant(
+        "workers do not meet after a join has sent rows",
+        "runtime/worker.py",
+        "(source.left, source.right) if side] if source.kind == kinds.JOIN else [source]",
+        "(source.left, source.right) if side] if source.kind < 0 else [source]",
+        runtime="local-2",
+    ),
+    Mutant(
+        "in a loop the next of a key's rounds is not owed",
+        "operators/gather.py",
+        "        H[v + LEN] = 1 if best != LAST else 0\n",
+        "        H[v + LEN] = 0\n",
+    ),
+    Mutant(
+        "entries that are folded one by one are not put in order",
+        "trace/segment.py",
+        "        while at > p and comes_before(H, e, at - w, w):\n            at -= w\n",
+        "",
     ),
 ]

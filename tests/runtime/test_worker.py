@@ -10,6 +10,7 @@ from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.host import Host
 from ebbflow.runtime.local import LocalRuntime
+from ebbflow.trace import heap as h
 from tests.meaning.programs import PAIR, Sketch, reach, schema
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state
@@ -122,3 +123,31 @@ def test_a_long_walk_says_its_round(monkeypatch):
         runtime.advance({"x": ((2,),)})
     rounds = [event.round for event in ring if isinstance(event, events.RoundBegan)]
     assert rounds == sorted(rounds) and set(rounds) >= {1, 2, 3}
+
+
+def reaching(workers):
+    """A host of a program with a loop, from one root along a path of 30 edges."""
+    s = Sketch()
+    s.output("out", reach(s, s.input("x", PAIR), s.input("roots", schema(a=LONG))))
+    host = Host(s.graph, workers, Pool())
+    path = [((i, i + 1), (0,), 1) for i in range(30)]
+    return host, {"x": arrays(path, 2, 1), "roots": arrays([((0,), (0,), 1)], 1, 1)}
+
+
+def test_workers_meet_where_rows_may_have_been_sent_and_not_elsewhere():
+    host, _ = reaching(2)
+    worker, code = host.workers[0], []
+    while not code or code[-1] != w.STOP:
+        code.append(int(worker.H[worker.program + w.INSTRUCTION * len(code)]))
+    # the rows fed; the index of edges; in the loop what begins it, and what the join made of that
+    assert code == [w.SYNC, w.NODE_AT, w.LOOP, w.NODE_AT, w.SYNC, w.NODE_AT, w.END, w.STOP]
+
+
+def test_a_round_in_which_nothing_is_sent_before_its_end_has_one_meeting():
+    host, rows = reaching(2)
+    found = host.advance(rows, ((0,),), ((1,),))
+    assert sum(len(diffs) for _, _, diffs in found["out"]) == 31
+    worker = host.workers[0]
+    rounds, arrivals = 31, int(worker.H[worker.W + h.MET])
+    assert 2 * rounds <= arrivals <= 2 * (rounds + 6)  # two each; with a second meeting in every round, twice as many
+    host.close()
