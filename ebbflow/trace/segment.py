@@ -358,9 +358,7 @@ def fold_few(H, W, p, m, n, w):
     for i in range(m, n):
         e = p + i * w
         end = p + m * w
-        at = end
-        while at > p and comes_before(H, e, at - w, w):
-            at -= w
+        at = p + first_from(H, p, 0, m, w, e + VALUE, H[e] + 1) * w
         g = joined_before(H, p, at, e, w)
         if g >= p and is_joined_by(H, g, e, w):
             H[g + 1] += diff_of(H[e + 1])

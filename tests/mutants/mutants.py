@@ -415,7 +415,7 @@ MUTANTS = [
     Mutant(
         "entries that are folded one by one are not put in order",
         "trace/segment.py",
-        "        while at > p and comes_before(H, e, at - w, w):\n            at -= w\n",
-        "",
+        "        at = p + first_from(H, p, 0, m, w, e + VALUE, H[e] + 1) * w\n",
+        "        at = end\n",
     ),
 ]
