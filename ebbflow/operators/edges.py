@@ -355,7 +355,8 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
     to = H[ed + TO]
     sign = H[ed + SIGN]
     stages = H[ed + STAGES]
-    for s in range(stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)):
+    steps = stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)
+    for s in range(steps):
         if s == stages:
             kept = post_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
         else:
@@ -363,7 +364,7 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
             if H[stage] == COPY:
                 pick_lanes(H, b, stage)
                 continue
-            kept = run_program(H, W, b, stage, bank, n)
+            kept = run_program(H, W, b, stage, bank, n, s == steps - 1)
             if kept < 0:
                 refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
                 return
