@@ -28,6 +28,7 @@ from ebbflow.operators.edges import (
     release_held,
 )
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, part, take_mail
+from ebbflow.operators.moment import close_moment
 from ebbflow.operators.near import AHEAD, ask_for_slots, ask_for_visits
 from ebbflow.operators.node import (
     ARRANGE,
@@ -63,7 +64,7 @@ from ebbflow.operators.node import (
 )
 from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
 from ebbflow.operators.reducers import ASKED
-from ebbflow.operators.running import close_moment, run_waiting
+from ebbflow.operators.running import run_waiting
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
