@@ -54,6 +54,12 @@ class Shown:
         self._log.append(changes)
         self._in_log += len(changes.diffs)
 
+    def go_on(self, frontier: Antichain) -> None:
+        """Along one coordinate: the frontier moves, and from where it was on times can be told apart."""
+        if self.since < self.frontier:
+            self.since = self.frontier
+        self.frontier = frontier
+
     def _sum_up(self) -> None:
         """Move what is older than `since` up to it, and sum."""
         recent: list[Changes] = []
