@@ -157,6 +157,7 @@ class Session:
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
         self._is_closed = self._is_working = False
+        self._is_pulled = False  # whether it is known that the runtime has nothing to show that no output has
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         for node in flow.graph.nodes:
@@ -408,10 +409,11 @@ class Session:
         if only is None or not at or not moment < time <= END:
             return False
         frontier = ((time,),)
+        results: dict[str, Array] = {}
         with interrupts.held():
             self._is_working = True
             try:
-                taken = self._advance_moment(only.name, moment, only.rows_now(), frontier)
+                taken = self._advance_moment(only.name, moment, only.rows_now(), frontier, results)
             finally:
                 self._is_working = False
             if not taken:
@@ -423,8 +425,11 @@ class Session:
                     shown.go_on(frontier)
                 else:
                     shown.since, shown.frontier = self._moved(shown)
-                if shown.subscribers or not shown.keeps_changes:
-                    self._note(shown, None)
+                if not self._is_pulled:
+                    self._pull(shown)
+                if shown.name in results:
+                    self._note(shown, Changes.of_words(results[shown.name]))
+            self._is_pulled = True
         if self._notices:
             self._deliver()
         if taken == RESTLESS:
@@ -531,7 +536,7 @@ class Session:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
-        self._is_working = True
+        self._is_working, self._is_pulled = True, False
         try:
             for name, given in self._inputs.items():
                 interrupts.look()
@@ -656,7 +661,7 @@ class Session:
 
     def _pull(self, shown: Shown) -> Changes | None:
         """What became complete since the runtime was last asked."""
-        if self._is_closed:
+        if self._is_closed or self._is_pulled:
             return None
         taken = self._runtime.take(shown.name)
         if not len(taken[2]):
@@ -666,6 +671,8 @@ class Session:
         return new
 
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
+        if changes.words is not None:
+            return Table.of_words(shown.schema, changes.words, self._coordinates, self._pool)
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
     def changes(self, name: str, as_spark: bool = False, since: Any = None) -> Any:
@@ -841,6 +848,7 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
+        self._is_pulled = False
         since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
         frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)

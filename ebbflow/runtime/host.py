@@ -162,10 +162,10 @@ class Host:
         return len(self.workers) == 1 and not self.plan.general and name in self.plan.inputs
 
     def advance_moment(
-        self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], results: dict[str, list[Rows]]
+        self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], results: dict[str, np.ndarray]
     ) -> bool:
         """The same as `advance`, for rows at one time: lanes, and a diff for each or for all; a few may be words:
-        `lanes, time, diff` one after the other.  What they change is added to the results.
+        `lanes, time, diff` one after the other.  The results get lanes, times and diffs as one array for each output.
 
         Returns whether something is to be put in order after it.
         """
@@ -185,7 +185,7 @@ class Host:
             for output in worker.outputs:
                 found = worker.take(output, None, known)
                 if found is not None:
-                    results.setdefault(output, []).append((found[:-2], found[-2][:, None], found[-1]))
+                    results[output] = found
         return bool(told & w.IS_LOOSE) or self.fed >= LARGE_STEP
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:

@@ -131,11 +131,17 @@ class LocalRuntime:
             self.done.setdefault(name, []).extend(blocks)
 
     def advance_moment(
-        self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], upper: Antichain
+        self,
+        name: str,
+        moment: int,
+        rows: list[int] | tuple[np.ndarray, np.ndarray],
+        upper: Antichain,
+        results: dict[str, np.ndarray],
     ) -> int:
         """Advance all inputs alike, past rows of one at one time: lanes, and a diff for each or for all; a few may be
         words, `lanes, time, diff` each.
 
+        What changes goes into the results, and not to `take`: one array for each output, lanes, times and diffs.
         NOT_TAKEN, and nothing happened, where that takes more than one walk of one worker; RESTLESS where `rest` has
         something to do after it.
         """
@@ -146,7 +152,6 @@ class LocalRuntime:
             self.take_back()
         part.host.keep_last()
         self.begun = [part]
-        results: dict[str, list[Rows]] = {}
         try:
             is_restless = part.host.advance_moment(name, moment, rows, results)
         except BaseException:
@@ -155,11 +160,6 @@ class LocalRuntime:
         part.frontier, self.begun = upper, []
         for one in self.inputs:
             self.frontiers[one] = upper
-        for output, blocks in results.items():
-            if output in self.done:
-                self.done[output] += blocks
-            else:
-                self.done[output] = blocks
         return RESTLESS if is_restless else TAKEN
 
     def take_back(self) -> None:

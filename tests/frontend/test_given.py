@@ -222,4 +222,4 @@ def test_rows_that_came_one_by_one_become_arrays_when_they_are_many():
     for i in range(20_000):
         given_.edit("insert", [(i,)], 4, 1)
     assert len(given_.rows_now()[1]) == 20_000
-    assert given_.rows_now().lanes[0].tolist() == list(range(20_000))
+    assert given_.rows_now()[0][0].tolist() == list(range(20_000))
