@@ -14,6 +14,7 @@ import threading
 from _signal import getsignal, signal  # type: ignore[import-not-found]  # without looking up their names each time
 from collections.abc import Callable
 from signal import SIGINT
+from threading import get_ident
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -32,7 +33,7 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 def look() -> None:
     """Where a step may be stopped: let what was noted be handled."""
-    if _noted and _held and threading.get_ident() == MAIN:
+    if _noted and _held and get_ident() == MAIN:
         _tell(_held[-1])
 
 
@@ -46,10 +47,12 @@ def _tell(handler: Handler) -> None:
 class held:
     """Within it Ctrl-C is noted, and handled at its end; where it does not arrive, or is held already, nothing."""
 
+    __slots__ = ("is_mine",)
+
     def __enter__(self) -> None:
         global _noted
         self.is_mine = False
-        if threading.get_ident() == MAIN:
+        if get_ident() == MAIN:
             handler = getsignal(SIGINT)
             if handler is not _note and callable(handler):
                 _noted = False
@@ -67,8 +70,10 @@ class held:
 class allowed:
     """Within it Ctrl-C is handled at once, also where a step is held."""
 
+    __slots__ = ("is_held",)
+
     def __enter__(self) -> None:
-        self.is_held = threading.get_ident() == MAIN and getsignal(SIGINT) is _note
+        self.is_held = get_ident() == MAIN and getsignal(SIGINT) is _note
         if self.is_held:
             look()
             signal(SIGINT, _held[-1])

@@ -9,20 +9,18 @@ Rule: what is read here is what `encode` would give, and of a batch that holds s
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from ebbflow.columns.evaluate import MAGNITUDE, NAN, lower_half
-from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.kernel import address_of, inline, kernel
 from ebbflow.columns.lanes import is_valid
 from ebbflow.columns.meaning import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
-from ebbflow.columns.memory import load_lane, store_lane
+from ebbflow.columns.memory import all_memory, call_back, load_lane, store_lane
 from ebbflow.columns.pattern import Look, look
-from ebbflow.columns.pool import Pool, intern, is_there, text_begins
+from ebbflow.columns.pool import ODD, Pool, intern, is_there, text_begins
 from ebbflow.columns.schema import LONG, NULL, Field, Type
 
 # A struct of Arrow's C interface, in words; `RELEASE` is a function, the lists are addresses of addresses.
@@ -50,7 +48,7 @@ RECIPE = 5
     LOOKED,
     WIDE_LOOKED,
 ) = range(14)
-READ, NO_ROOM, REFUSED = 0, 1, 2
+READ, NO_ROOM, REFUSED, READ_ODDLY = 0, 1, 2, 3
 
 ANY = (NULL + 1, -(NULL + 1))
 
@@ -147,14 +145,9 @@ def read_decimals(H, most, bits, data, start, n, to):
     return True
 
 
-@kernel
-def read_batch(H, pool, words, ids, rows, first):
-    """Make lanes of the columns of a batch.
-
-    needs:  words: the batch's struct, and how far the reading is; ids: the recipe of every lane; rows: the lanes, with
-            room for the batch from row `first` on; the pool's lock is held.
-    leaves: READ; or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes; or REFUSED.
-    """
+@inline
+def read_lanes(H, pool, words, ids, rows, first):
+    """The same, and whoever made the struct is not told."""
     n = words[LENGTH]
     lanes_at = np.int64(rows.ctypes.data) // 8 - 1
     while words[LANE] < rows.shape[0]:
@@ -194,7 +187,24 @@ def read_batch(H, pool, words, ids, rows, first):
             return REFUSED
         words[LANE] = lane + 1
         words[ROW] = 0
-    return READ
+    return READ if H[pool + ODD] == 0 else READ_ODDLY
+
+
+@kernel
+def read_batch(pool, words, ids, rows, first):
+    """Make lanes of the columns of a batch.
+
+    needs:  words: the batch's struct, and how far the reading is; ids: the recipe of every lane; rows: the lanes, with
+            room for the batch from row `first` on; the pool's lock is held.
+    leaves: READ, or READ_ODDLY: some text of the pool is not UTF-8; or REFUSED; and the struct is released, ready for
+            the next one.  Or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes.
+    """
+    outcome = read_lanes(all_memory(), pool, words, ids, rows, first)
+    if outcome != NO_ROOM:
+        words[LANE] = 0
+        words[ROW] = 0
+        call_back(words[RELEASE], np.int64(words.ctypes.data))
+    return outcome
 
 
 # ---- from Python ---------------------------------------------------------------------------------------
@@ -277,42 +287,32 @@ class Reader:
             recipes.append((names.index(field.name), *found, nulls))
         return Reader(schema, recipes, looks)
 
-    def read(self, table: pa.Table | pa.RecordBatch, pool: Pool) -> np.ndarray | None:
-        """The lanes of a table of the schema; None where there is something that is not read here."""
-        lanes = np.empty((self._lanes, table.num_rows), np.int64)
-        at = 0
+    def read(self, table: pa.Table | pa.RecordBatch, pool: Pool, room: np.ndarray | None = None) -> np.ndarray | None:
+        """The lanes of a table of the schema, in `room` if they have its shape; None where there is something that is
+        not read here.
+        """
+        shape = self._lanes, table.num_rows
+        lanes = room if room is not None and room.shape == shape else np.empty(shape, np.int64)
+        at, is_odd = 0, False
         with pool.lock:
             for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
-                batch._export_to_c(self._address)
                 try:
-                    if not self._read(pool, lanes, at):
-                        return None
-                finally:
-                    release = int(self._struct[RELEASE])
-                    if release:
-                        _function(release)(self._address)
+                    batch._export_to_c(self._address)
+                    while (outcome := read_batch(pool.address, self._struct, self._recipes, lanes, at)) == NO_ROOM:
+                        pool.make_room(int(self._struct[NEEDED]))
+                except BaseException:
+                    self._let_go()
+                    raise
+                if outcome == REFUSED:
+                    return None
+                is_odd |= outcome == READ_ODDLY
                 at += batch.num_rows
-        if self._texts and not pool.is_all_utf8 and not all(is_valid(table.column(name)) for name in self._texts):
+        if is_odd and self._texts and not all(is_valid(table.column(name)) for name in self._texts):
             return None
         return lanes
 
-    def _read(self, pool: Pool, lanes: np.ndarray, at: int) -> bool:
-        struct = self._struct
-        struct[LANE] = struct[ROW] = 0
-        while True:
-            outcome = read_batch(memory(), pool.address, struct, self._recipes, lanes, at)
-            if outcome != NO_ROOM:
-                return bool(outcome == READ)
-            pool.make_room(int(struct[NEEDED]))
-
-
-_Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_FUNCTIONS: dict[int, Callable[[int], Any]] = {}
-
-
-def _function(address: int) -> Callable[[int], Any]:
-    """What lets the memory of a batch go; there are few, and making one to call takes longer than calling it."""
-    found = _FUNCTIONS.get(address)
-    if found is None:
-        found = _FUNCTIONS[address] = _Release(address)
-    return found
+    def _let_go(self) -> None:
+        """Whoever was interrupted between a batch and its lanes: the batch is released."""
+        self._struct[LANE] = self._struct[ROW] = 0
+        if release := int(self._struct[RELEASE]):
+            call_back(release, self._address)

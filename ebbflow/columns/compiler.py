@@ -45,6 +45,7 @@ from ebbflow.columns.memory import (
     Memory,
     all_memory,
     ask_for,
+    call_back,
     give_way,
     load_lane,
     load_shared,
@@ -112,6 +113,12 @@ class _StoreBy(AbstractTemplate):
 class _AskFor(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         return signature(types.none, types.int64)
+
+
+@infer_global(call_back)
+class _CallBack(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64, types.int64)
 
 
 @infer_global(give_way)
@@ -194,6 +201,13 @@ def _ask_for(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     for_reading, near, data = number(0), number(3), number(1)
     function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
     builder.call(function, [_pointer(builder, args[0]), for_reading, near, data])
+    return context.get_dummy_value()
+
+
+@lower_builtin(call_back, types.int64, types.int64)
+def _call_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    function = ir.FunctionType(ir.VoidType(), [WORD])
+    builder.call(builder.inttoptr(args[0], function.as_pointer()), [args[1]])
     return context.get_dummy_value()
 
 

@@ -111,6 +111,7 @@ def all_open(first: int, end: int) -> None:
 
 
 _MEMORY = Memory()
+_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def all_memory() -> Memory:
@@ -145,6 +146,11 @@ def store_lane(at: int, word: int) -> None:
 
 def ask_for(at: int) -> None:
     """Have the word at an address brought near the processor, while it does something else; any address will do."""
+
+
+def call_back(function: int, argument: int) -> None:
+    """Call a function of the machine, by its address, with one word; for what another library wants to be told."""
+    _Function(function)(argument)
 
 
 def give_way() -> None:

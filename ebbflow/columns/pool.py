@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.memory import load_lane
 from ebbflow.columns.schema import NULL
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
@@ -386,6 +387,37 @@ def text_begins(H, ends, wide, i):
     return ((H[(at >> 3) - 1] >> ((at & 4) << 3)) << 32) >> 32
 
 
+@inline
+def are_single(H, ends, start, n):
+    """needs: offsets of 32 bits.  leaves: whether each of n texts from `start` on is one byte long."""
+    first = text_begins(H, ends, False, start)
+    at = ends + 4 * start
+    odd = (at >> 2) & 1  # the first offset is the upper half of a word
+    p = ((at + 7) >> 3) - 1
+    pair = (first + odd) | ((first + odd + 1) << 32)
+    other = text_begins(H, ends, False, start + n) ^ (first + n)
+    for i in range((n + 1 - odd) >> 1):
+        other |= load_lane(p + i) ^ (pair + i * 0x0000000200000002)
+    return other == 0
+
+
+@kernel
+def intern_letters(H, pool, data, n, to):
+    """Give texts of one byte each, one behind the other from `data` on, their ids, eight at a time.
+
+    leaves: how many were given, none if one of them was never met; at most seven are left.
+    """
+    letters = H[pool + LETTERS_AT]
+    unmet = 0
+    for r in range(0, n - 7, 8):
+        w = raw_word(H, data + r, 8)
+        for k in range(8):
+            id_ = H[letters + ((w >> (8 * k)) & 0xFF)]
+            unmet |= id_ == 0
+            H[to + r + k] = id_
+    return 0 if unmet else n & -8
+
+
 @kernel
 def intern(H, pool, bits, ends, wide, data, start, n, to, row):
     """Give the texts of an Arrow column, from `row` on, their ids.
@@ -396,6 +428,8 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
     """
     lately = H[pool + RECENT_AT]
     letters = H[pool + LETTERS_AT]
+    if row == 0 and bits == 0 and not wide and are_single(H, ends, start, n):
+        row = intern_letters(H, pool, data + text_begins(H, ends, wide, start), n, to)
     end = text_begins(H, ends, wide, start + row)
     for r in range(row, n):
         begin = end

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import operator
 import struct
-from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -22,6 +22,7 @@ from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import DuplicateName, LateTime, NoKey, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
+from ebbflow.frontend.parcel import Parcel, repeated
 from ebbflow.frontend.shown import END, Antichain, Changes, joined
 from ebbflow.frontend.table import plain
 from ebbflow.frontend.upsert import Edits, Keyed, Outcome
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.int64]
 
-WORDS = np.dtype(np.int64)
+SEVERAL = END + 1  # no time: there may be rows of more than one
 FEW = 16  # rows that are taken one by one, without Arrow
-MANY_ROWS = 1 << 17  # above which nothing is kept for the next batch of as many
 MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
 WRITTEN = {"advance_to": "advance_to(8)", "snapshot": "at=8", "changes": "since=8"}  # a time; time=8 elsewhere
 RANGES = {"long": 2**63 - 1, "int": 2**31 - 1, "short": 2**15 - 1, "byte": 2**7 - 1}
@@ -119,10 +119,10 @@ class Given:
         self._is_chain = len(coordinates) == 1
         self._words: list[int] = []  # row after row: lanes, time, diff
         self._earliest, self._latest = END, -END  # of all the rows since the last step, where times have one coordinate
-        self._blocks: list[Changes] = []
+        self._blocks: list[Changes | Parcel] = []
         self._waiting = Waiting()
         self._looks: dict[int, Look] = {}  # columns of which is given, in place of the text, what it is like
-        self._same = np.empty(0, np.int64)  # the diffs of the rows that came last, if they had one
+        self._room: Array | None = None  # of the lanes of a table that was taken, for the next one
         self._reader: Reader | None = None  # of the tables that came last,
         self._read: tuple[str | None, str | None] = (None, None)  # with columns of these names for time and diff
 
@@ -141,7 +141,7 @@ class Given:
                 if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
                     return
             self._add_many(verb, rows, time, diff)
-        elif self.key or not _is_arrow(rows) or not self._add_arrow(verb, rows, time, diff):
+        elif self.key or not _is_arrow(rows.__class__) or not self._add_arrow(verb, rows, time, diff):
             self._add_many(verb, rows, time, diff)
 
     def _add_few(self, rows: list[Any], time: Time, diff: int) -> bool:
@@ -210,9 +210,11 @@ class Given:
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
         named = (time if type(time) is str else None, diff if type(diff) is str else None)
-        if not (self._is_chain if named[0] is not None else _is_whole_time(time)):
+        if type(time) is not int and not (self._is_chain if named[0] is not None else _is_whole_time(time)):
             return False
         if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
+            return False
+        if type(time) is int and not -END <= time <= END:
             return False
         moment = self._one_time(verb, time) if named[0] is None else None
         if self._reader is None or self._read != named or not rows.schema.equals(self._reader.schema):
@@ -220,29 +222,23 @@ class Given:
 
             self._read, numbers = named, [name for name in named if name is not None]
             self._reader = Reader.of(rows.schema, self.schema.fields, numbers, self._looks)
-        found = self._reader.read(rows, self._pool) if self._reader is not None else None
+        found = self._reader.read(rows, self._pool, self._room) if self._reader is not None else None
         if found is None:
             return False
+        self._room = None
         width, count = len(self.schema), found.shape[1]
-        if moment is not None:
-            times = _repeated(moment, count)
-        else:
-            times = found[width : width + 1].T
-            if count and int(times.min()) < self.frontier[0][0]:
-                return False
-        if named[1] is not None:
-            self._keep(found[:width], times, found[-1], moment)
-        else:
-            self.take(Changes(found[:width], times, self._copies(diff, count)), moment)
+        if moment is not None and named[1] is None:
+            if count:
+                self._note(moment[0], moment[0])
+                if self._words:
+                    self._flush()
+                self._blocks.append(Parcel(found, moment, diff))
+            return True
+        times = repeated(moment, count) if moment is not None else found[width : width + 1].T
+        if moment is None and count and int(times.min()) < self.frontier[0][0]:
+            return False
+        self._keep(found[:width], times, found[-1] if named[1] is not None else np.full(count, diff, np.int64), moment)
         return True
-
-    def _copies(self, diff: int, count: int) -> Array:
-        """One diff for so many rows; batches often have one size, and nobody writes to what was given."""
-        if count == 0 or count > MANY_ROWS:
-            return np.full(count, diff, np.int64)
-        if len(self._same) != count or self._same[0] != diff:
-            self._same = np.full(count, diff, np.int64)
-        return self._same
 
     def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         columns, count = self._columns(verb, rows)
@@ -277,15 +273,15 @@ class Given:
 
     def due(self, frontier: Antichain) -> Due:
         """What a step to this frontier is given."""
-        self._flush()
+        blocks = self._all_blocks()
         if not self._waiting.blocks:
-            if not self._blocks:
+            if not blocks:
                 return Due(frontier, [], self._waiting)
             if self._is_chain and self._keyed is None and (not frontier or self._latest < frontier[0][0]):
-                return Due(frontier, self._blocks[:], self._waiting)  # all of it, and nothing else
+                return Due(frontier, blocks, self._waiting)  # all of it, and nothing else
         now, waiting = self._waiting.split(frontier)
         early = []
-        for block in self._blocks:
+        for block in blocks:
             due, later = due_now(block, frontier) if frontier else (block, None)
             if due is not None:
                 now.append(due)
@@ -306,32 +302,47 @@ class Given:
         self.clear()
 
     def settle_at(self, frontier: Antichain) -> None:
-        """A step to this frontier succeeded, and took all there was."""
+        """A step to this frontier succeeded, and took all there was; nobody has any of it any more."""
         self.frontier = frontier
-        self.clear()
+        self._earliest, self._latest = END, -END
+        if self._words:
+            self._words = []
+        if self._blocks:
+            last = self._blocks[-1]
+            if type(last) is Parcel:
+                self._room = last.room
+            self._blocks = []
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was given since the last step."""
         return not self._words and not self._blocks
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether there is nothing for any step."""
-        return not (self._words or self._blocks or self._waiting.blocks)
-
-    def only_moment(self) -> int | None:
-        """The one time of all that there is, where times have one coordinate; None if there are more."""
-        if self._waiting.blocks or self._keyed is not None or not self._is_chain:
+    def moment(self) -> int | None:
+        """The one time of all that there is for any step: None if there is nothing, SEVERAL if there may be more."""
+        if not (self._words or self._blocks or self._waiting.blocks):
             return None
-        return self._latest if self._latest == self._earliest else None
+        if self._latest != self._earliest or self._waiting.blocks or self._keyed is not None or not self._is_chain:
+            return SEVERAL
+        return self._latest
 
-    def rows_now(self) -> list[int] | Changes:
-        """All rows given since the last step; a few as words: lanes, time and diff of one after the other."""
-        if not self._blocks:
+    def rows_now(self) -> list[int] | tuple[Array, Array]:
+        """All rows given since the last step: lanes and diffs, or the one diff of all of them.
+
+        A few come as words: lanes, time and diff of one after the other.
+        """
+        blocks = self._blocks
+        if not blocks:
             return self._words
+        if len(blocks) == 1 and type(blocks[0]) is Parcel and not self._words:
+            return blocks[0].lanes, blocks[0].diffs
+        rows = joined(self._all_blocks())
+        return rows.lanes, rows.diffs
+
+    def _all_blocks(self) -> list[Changes]:
+        """All rows given since the last step, with the time and the diff of each."""
         self._flush()
-        return joined(self._blocks)
+        return [block.changes if isinstance(block, Parcel) else block for block in self._blocks]
 
     # ---- kept between processes ----------------------------------------------------------------
 
@@ -412,7 +423,7 @@ class Given:
         """One time per row, none of them late."""
         width = len(self.coordinates)
         if _is_whole_time(time):
-            return _repeated(self._one_time(verb, time), count)
+            return repeated(self._one_time(verb, time), count)
         found = [time]
         if isinstance(time, str):
             found = [self._column(verb, "time", time, columns, count)]
@@ -657,13 +668,8 @@ def _is_whole_text(text: str) -> bool:
     return True
 
 
-def _repeated(time: Time, count: int) -> Array:
-    """One time for so many rows; in memory it stands once."""
-    return np.ndarray((count, len(time)), WORDS, array("q", time), 0, (0, 8))
-
-
-def _is_arrow(rows: object) -> bool:
-    kind = type(rows)
+@cache
+def _is_arrow(kind: type) -> bool:
     return kind.__module__ == "pyarrow.lib" and kind.__name__ in ("Table", "RecordBatch")
 
 

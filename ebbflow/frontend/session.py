@@ -39,7 +39,7 @@ from ebbflow.errors import (
 from ebbflow.frontend import on_spark
 from ebbflow.frontend.aliases import FOREIGN_SESSION
 from ebbflow.frontend.column import unknown_method
-from ebbflow.frontend.given import Due, Given, as_time, listed, told, whole
+from ebbflow.frontend.given import SEVERAL, Due, Given, as_time, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined, nothing
 from ebbflow.frontend.table import Table, plain
@@ -49,6 +49,7 @@ from ebbflow.times.frontier import Frontier, Time, antichain, before
 if TYPE_CHECKING:
     from ebbflow.columns.pool import Pool
 
+RESTLESS = 2  # what a runtime says of rows of one time that it took where something is left to put in order
 KNOWN_TEXTS = 1 << 16  # ids remembered beside the pool, for rows that come one by one
 
 
@@ -156,6 +157,7 @@ class Session:
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
         self._is_closed = self._is_working = False
+        self._is_pulled = False  # whether it is known that the runtime has nothing to show that no output has
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         for node in flow.graph.nodes:
@@ -164,6 +166,7 @@ class Session:
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
         self._is_delivering = False
         self._keeping: Keeping | None = None
+        self._stages = hasattr(self._runtime, "stage")  # frames of Spark
         self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
         self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         if getattr(self._runtime, "is_durable", False):
@@ -272,7 +275,7 @@ class Session:
 
     def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
         given = self._given(verb, name)
-        if type(rows) is not list and hasattr(self._runtime, "stage") and on_spark.is_frame(rows):
+        if self._stages and on_spark.is_frame(rows):
             on_spark.give(self, given, verb, rows, time, diff)
         else:
             given.edit(verb, rows, time, diff)
@@ -393,33 +396,44 @@ class Session:
         if self._advance_moment is None:
             return False
         only: Given | None = None
-        at: Antichain | None = None
+        moment, at = SEVERAL, None
         for given in self._inputs.values():
-            if at is not None and given.frontier != at:
+            if at is None:
+                at = given.frontier
+            elif given.frontier != at:
                 return False
-            at = given.frontier
-            if not given.is_idle:
+            if (now := given.moment()) is not None:
                 if only is not None:
                     return False
-                only = given
-        moment = only.only_moment() if only is not None and at else None
-        if only is None or moment is None or not moment < time <= END:
+                only, moment = given, now
+        if only is None or not at or not moment < time <= END:
             return False
         frontier = ((time,),)
+        results: dict[str, Array] = {}
         with interrupts.held():
             self._is_working = True
             try:
-                if not self._advance_moment(only.name, moment, only.rows_now(), frontier):
-                    return False
+                taken = self._advance_moment(only.name, moment, only.rows_now(), frontier, results)
             finally:
                 self._is_working = False
+            if not taken:
+                return False
             for given in self._inputs.values():
                 given.settle_at(frontier)
             for shown in self._outputs.values():
-                self._move_on(shown, None)
+                if self._history is None:
+                    shown.go_on(frontier)
+                else:
+                    shown.since, shown.frontier = self._moved(shown)
+                if not self._is_pulled:
+                    self._pull(shown)
+                if shown.name in results:
+                    self._note(shown, Changes.of_words(results[shown.name]))
+            self._is_pulled = True
         if self._notices:
             self._deliver()
-        self._rest()
+        if taken == RESTLESS:
+            self._rest()
         return True
 
     def _as_frontier(self, value: Any, verb: str = "advance_to") -> Antichain:
@@ -522,7 +536,7 @@ class Session:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
-        self._is_working = True
+        self._is_working, self._is_pulled = True, False
         try:
             for name, given in self._inputs.items():
                 interrupts.look()
@@ -571,8 +585,12 @@ class Session:
         return since, frontier
 
     def _move_on(self, shown: Shown, new: Changes | None) -> None:
-        """Take note of an output's frontier, and of what somebody waits for; what is new, if it was taken already."""
+        """Take note of an output's frontier, and of what is new, if it was taken already."""
         shown.since, shown.frontier = self._moved(shown)
+        self._note(shown, new)
+
+    def _note(self, shown: Shown, new: Changes | None) -> None:
+        """Take note of what somebody waits for."""
         if new is not None:
             shown.add(new)
         elif shown.subscribers or not shown.keeps_changes:
@@ -643,7 +661,7 @@ class Session:
 
     def _pull(self, shown: Shown) -> Changes | None:
         """What became complete since the runtime was last asked."""
-        if self._is_closed:
+        if self._is_closed or self._is_pulled:
             return None
         taken = self._runtime.take(shown.name)
         if not len(taken[2]):
@@ -653,6 +671,8 @@ class Session:
         return new
 
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
+        if changes.words is not None:
+            return Table.of_words(shown.schema, changes.words, self._coordinates, self._pool)
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
     def changes(self, name: str, as_spark: bool = False, since: Any = None) -> Any:
@@ -828,6 +848,7 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
+        self._is_pulled = False
         since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
         frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)

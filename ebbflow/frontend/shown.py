@@ -9,9 +9,8 @@ Rule: at every time that is at or after `since`, the sum of what is kept is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,39 @@ FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
 LOG = 1 << 16  # changes kept as they came before they are summed up
 
 
-class Changes(NamedTuple):
+class Changes:
+    """Rows with their times and diffs.
+
+    Along one coordinate they may be one array, `words`: lanes, then times, then diffs.  Its parts are made when
+    somebody asks for one; of a few changes that are read and gone nobody does.
+    """
+
+    __slots__ = ("count", "diffs", "lanes", "times", "words")
+
     lanes: Array  # int64[lanes, n]
     times: Array  # int64[n, coordinates]
     diffs: Array  # int64[n]
+
+    def __init__(self, lanes: Array, times: Array, diffs: Array):
+        self.lanes, self.times, self.diffs = lanes, times, diffs
+        self.words: Array | None = None
+        self.count = len(diffs)
+
+    @classmethod
+    def of_words(cls, words: Array) -> Changes:
+        made = cls.__new__(cls)
+        made.words, made.count = words, words.shape[1]
+        return made
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in ("lanes", "times", "diffs"):
+            raise AttributeError(name)
+        assert self.words is not None
+        self.lanes, self.times, self.diffs = self.words[:-2], self.words[-2][:, None], self.words[-1]
+        return {"lanes": self.lanes, "times": self.times, "diffs": self.diffs}[name]
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.lanes, self.times, self.diffs))
 
 
 class Shown:
@@ -49,10 +77,16 @@ class Shown:
     def add(self, changes: Changes) -> None:
         if self.keeps_changes:
             self.unread.append(changes)
-        if self._log and self._in_log > LOG + 2 * max(self._summed, len(self._log[0].diffs)):
+        if self._in_log > LOG and self._in_log > LOG + 2 * max(self._summed, self._log[0].count):
             self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
         self._log.append(changes)
-        self._in_log += len(changes.diffs)
+        self._in_log += changes.count
+
+    def go_on(self, frontier: Antichain) -> None:
+        """Along one coordinate: the frontier moves, and from where it was on times can be told apart."""
+        if self.since < self.frontier:
+            self.since = self.frontier
+        self.frontier = frontier
 
     def _sum_up(self) -> None:
         """Move what is older than `since` up to it, and sum."""

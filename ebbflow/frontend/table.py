@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +183,22 @@ class Table:
     ['src', 'dst', '_count']
     """
 
-    __slots__ = ("_arrow", "_lanes", "_pool", "_sorted", "_times", "_weights", "coordinates", "record")
+    __slots__ = (
+        "_arrow",
+        "_count",
+        "_lanes",
+        "_pool",
+        "_sorted",
+        "_times",
+        "_weights",
+        "_words",
+        "coordinates",
+        "record",
+    )
+
+    _lanes: Lanes
+    _times: NDArray[np.int64] | None
+    _weights: NDArray[np.int64]
 
     def __init__(
         self,
@@ -197,8 +212,19 @@ class Table:
         """`times`: int64[rows, coordinates] and `weights` are diffs; or None, and they are counts."""
         self.record, self.coordinates = record, coordinates
         self._lanes, self._times, self._weights, self._pool = lanes, times, weights, pool
-        self._sorted = len(weights) < 2
+        self._words: Lanes | None = None
+        self._count = len(weights)
+        self._sorted = self._count < 2
         self._arrow: pyarrow.Table | None = None
+
+    @classmethod
+    def of_words(cls, record: Schema, words: Lanes, coordinates: tuple[str, ...], pool: Pool | None) -> Table:
+        """Changes that are one array: lanes, then the one coordinate of their times, then diffs."""
+        made = cls.__new__(cls)
+        made.record, made.coordinates, made._words, made._pool = record, coordinates, words, pool
+        made._count = words.shape[1]
+        made._sorted, made._arrow = made._count < 2, None
+        return made
 
     # ---- what it is ------------------------------------------------------------------------
 
@@ -216,7 +242,7 @@ class Table:
         return Schema(self.record.fields + ours)
 
     def __len__(self) -> int:
-        return len(self._weights)
+        return self._count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())
@@ -260,10 +286,10 @@ class Table:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; `_time` is a number, or a tuple where time has several coordinates."""
-        return self._few() if len(self._weights) <= FEW else self._first(len(self))
+        return self._few() if self._count <= FEW else self._first(self._count)
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if len(self._weights) <= FEW:
+        if self._count <= FEW:
             return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
@@ -275,28 +301,52 @@ class Table:
 
     def _few(self) -> list[tuple[Any, ...]]:
         """A few rows: Python sorts them before numpy has begun."""
-        if not len(self._weights):
+        if not self._count:
             return []
-        columns = self._lanes.tolist()
-        are_plain = _few_values(columns, self._lanes, self.record, self._pool)
-        if self._times is not None:
-            times = self._times[:, 0].tolist() if len(self.coordinates) == 1 else list(map(tuple, self._times.tolist()))
-            columns.append(times)
-        columns.append(self._weights.tolist())
+        times: list[Any] | None = None
+        if self._words is not None:
+            columns = self._words.tolist()
+            times = columns[-2]
+        else:
+            columns = self._lanes.tolist()
+            if self._times is not None:
+                is_one = len(self.coordinates) == 1
+                times = self._times[:, 0].tolist() if is_one else list(map(tuple, self._times.tolist()))
+                columns.append(times)
+            columns.append(self._weights.tolist())
+        are_plain = self._few_values(columns)
         rows = list(zip(*columns))
         if self._sorted or len(rows) < 2:
             return rows
-        if are_plain and (self._times is None or times.count(times[0]) == len(times)):
+        if are_plain and (times is None or times.count(times[0]) == len(times)):
             rows.sort()  # by their values: the times are one, and no record is there twice
             return rows
         keys: list[list[Any]] = [
             [(text is not None, text) for text in column] if type_.is_text else lane
             for type_, column, lane in zip(self.record.types, columns, self._lanes.tolist())
         ]
-        if self._times is not None:
+        if times is not None:
             keys.insert(0, times)
         places = list(zip(*keys)) if keys else [()] * len(rows)
         return [rows[i] for i in sorted(range(len(rows)), key=places.__getitem__)]
+
+    def _few_values(self, columns: list[list[Any]]) -> bool:
+        """Columns of a few rows, words so far, become Python values in place.  Whether they order as the rows do."""
+        are_plain, schema = True, self.record
+        for i in range(len(schema)):
+            if NULL in columns[i]:
+                are_plain = False
+                if i not in schema.not_whole:
+                    columns[i] = [None if word == NULL else word for word in columns[i]]
+        for i in schema.not_whole:
+            if schema.types[i].name == "string":
+                assert self._pool is not None, "text needs the pool that holds it"
+                columns[i] = self._pool.texts(columns[i])
+            else:
+                from ebbflow.columns.lanes import decode_column
+
+                columns[i], are_plain = decode_column(self._lanes[i], schema.types[i], self._pool).to_pylist(), False
+        return are_plain
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as an Arrow table; several coordinates make `_time` a struct of their names."""
@@ -336,7 +386,11 @@ class Table:
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_lanes", "_times", "_weights") and (words := self._words) is not None:  # nobody asked for it yet
+            self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
+            self._words = None  # from here on the parts may be put in order
+            return getattr(self, name)
         raise unknown_method(name, "A Table", aliases.FOREIGN_TABLE, [x for x in dir(Table) if not x.startswith("_")])
 
     # ---- the rows, to look at --------------------------------------------------------------
@@ -407,25 +461,6 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
 
             columns.append(decode_column(lanes[i], field.type, pool).to_pylist())
     return columns
-
-
-def _few_values(columns: list[list[Any]], lanes: Lanes, schema: Schema, pool: Pool | None) -> bool:
-    """Columns of a few rows, words so far, become Python values in place.  Whether they order as the rows do."""
-    are_plain = True
-    for i, column in enumerate(columns):
-        if NULL in column:
-            are_plain = False
-            if i not in schema.not_whole:
-                columns[i] = [None if word == NULL else word for word in column]
-    for i in schema.not_whole:
-        if schema.types[i].name == "string":
-            assert pool is not None, "text needs the pool that holds it"
-            columns[i] = pool.texts(columns[i])
-        else:
-            from ebbflow.columns.lanes import decode_column
-
-            columns[i], are_plain = decode_column(lanes[i], schema.types[i], pool).to_pylist(), False
-    return are_plain
 
 
 def _comparable(rows: Sequence[Any]) -> list[Any]:

@@ -82,16 +82,23 @@ def find_runs(H, b, n, kept):
     """
     if kept * FEW_LEFT_OUT <= n * (FEW_LEFT_OUT - 1):
         return 0
+    chosen = b + CHOSEN
     runs = 0
-    i = 0
-    while i < kept:
-        first = H[b + CHOSEN + i]
-        start = i
-        while i < kept and H[b + CHOSEN + i] - i == first - start:
-            i += 1
+    start = 0
+    while start < kept:
+        first = H[chosen + start]
+        low = start + 1  # the run ends between these; what it leaves out before a row never becomes less
+        end = kept
+        while low < end:
+            i = (low + end) >> 1
+            if H[chosen + i] - i == first - start:
+                low = i + 1
+            else:
+                end = i
         H[b + HASHES + 2 * runs] = first
-        H[b + HASHES + 2 * runs + 1] = i - start
+        H[b + HASHES + 2 * runs + 1] = end - start
         runs += 1
+        start = end
     return runs
 
 
@@ -139,9 +146,10 @@ def run_row_by_row(H, W, b, stage, bank, n):
 
 
 @kernel
-def run_program(H, W, b, stage, bank, n):
+def run_program(H, W, b, stage, bank, n, is_last):
     """The block's rows through a program; its result lies in the bank, or is a column that was there.
 
+    needs:  is_last: whether nobody will fill the other bank while these columns are needed.
     leaves: in CHOSEN the rows that are kept, and how many; -1 - i if row i overflowed.
     """
     if H[stage + 4] == 0:
@@ -159,9 +167,7 @@ def run_program(H, W, b, stage, bank, n):
             pack_column(H, b, c, s, bank + k * BLOCK_ROWS, kept, runs)
             c = bank + k * BLOCK_ROWS
             s = 1
-        elif (
-            c != bank + k * BLOCK_ROWS and b + BANKS <= c and c < b + COLUMNS_AT
-        ):  # in the bank that is next to be filled
+        elif not is_last and c != bank + k * BLOCK_ROWS and b + BANKS <= c and c < b + COLUMNS_AT:  # in the other bank
             for i in range(n):
                 H[bank + k * BLOCK_ROWS + i] = H[c + i * s]
             c = bank + k * BLOCK_ROWS

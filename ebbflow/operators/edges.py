@@ -355,7 +355,8 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
     to = H[ed + TO]
     sign = H[ed + SIGN]
     stages = H[ed + STAGES]
-    for s in range(stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)):
+    steps = stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)
+    for s in range(steps):
         if s == stages:
             kept = post_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
         else:
@@ -363,7 +364,7 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
             if H[stage] == COPY:
                 pick_lanes(H, b, stage)
                 continue
-            kept = run_program(H, W, b, stage, bank, n)
+            kept = run_program(H, W, b, stage, bank, n, s == steps - 1)
             if kept < 0:
                 refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
                 return
@@ -505,19 +506,19 @@ def drain(H, W):
 
 
 @kernel
-def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n):
+def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     """Rows that lie column by column go through an edge, block by block."""
     at = 0
     while at < n and H[W + ERROR] == 0:
         m = min(BLOCK_ROWS, n - at)
-        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
+        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at * dstep, dstep, m)
         at += m
         if H[W + PARTING] == 0:  # while rows are parted, no others may come
             drain(H, W)
 
 
 @kernel
-def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
+def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
     others = False
     H[W + POURED] = n
@@ -531,12 +532,12 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
         to = H[ed + TO]
         if H[ed + ADD] == 0 and takes_parts(H, W, to, n):
             begin_parts(H, W, to, n)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
             place_parts(H, W, to)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
             end_parts(H, W, to)
         else:
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd
     return others

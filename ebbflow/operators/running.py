@@ -13,35 +13,36 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import load_lane
 from ebbflow.columns.weights import add_word, float_add, int_add
 from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
+from ebbflow.operators.groups import (
+    ENTRIES,
+    SIZES,
+    add_groups,
+    find_entries,
+    find_groups,
+    place_groups,
+    takes_groups,
+)
+from ebbflow.operators.moment import close_moment
 from ebbflow.operators.node import (
     B_CROWD,
-    BUFFER,
-    LANES,
     OP,
     TALLY_AT,
     TB,
     bucket_for,
-    emit,
     row_lanes,
 )
-from ebbflow.operators.reducers import DISTINCT, SUMMED, answer_sums
+from ebbflow.operators.reducers import SUMMED
 from ebbflow.operators.sums import AT, COLUMN, COLUMNS, FIRST_COLUMN, FLOAT_SUM, INT_SUM, LANE, SHAPE
 from ebbflow.trace.heap import (
     BLOCK,
     BULK,
     CAP,
     COUNTS,
-    DELTAS,
     DIFF_OVERFLOW,
     ERROR,
-    EVALS,
     FUEL,
-    HAVE,
-    KEY_AT,
     LEN,
     PTR,
-    VISITS,
-    WANT,
     copy_words,
     drop_vector,
     fail,
@@ -58,8 +59,6 @@ from ebbflow.trace.tally import (
     T_KEYS,
     T_MASK,
     T_MOMENT,
-    T_NEXT,
-    T_OPEN,
     T_RANK,
     T_SLOTS,
     T_WORDS,
@@ -70,167 +69,7 @@ from ebbflow.trace.tally import (
 )
 
 NULL = -9223372036854775808
-SORTED_BY_HAND = 24  # entries of a moment that are put in the order of their keys before they speak
 BEYOND_CACHE = 1 << 16  # words of a table whose entries are not at hand
-ROWS_AT_ONCE = 1 << 15  # that a closing moment says before it pauses, so that they can move on
-
-
-# ---- what a moment says -----------------------------------------------------------------------------
-
-
-@inline
-def key_before(H, a, b, nk):
-    for k in range(nk):
-        if H[a + k] != H[b + k]:
-            return H[a + k] < H[b + k]
-    return False
-
-
-@kernel
-def sort_open(H, p, n, step, nk):
-    """Put a few open entries in the order of their keys, so that what they say needs no sorting later."""
-    if nk == 1 and step == 2:  # as of counts, mostly
-        for i in range(1, n):
-            e = H[p + 2 * i]
-            was = H[p + 2 * i + 1]
-            key = H[e + KEY]
-            j = p + 2 * i
-            while j > p and H[H[j - 2] + KEY] > key:
-                H[j] = H[j - 2]
-                H[j + 1] = H[j - 1]
-                j -= 2
-            H[j] = e
-            H[j + 1] = was
-        return
-    for i in range(1, n):
-        j = i
-        while j > 0 and key_before(H, H[p + j * step] + KEY, H[p + (j - 1) * step] + KEY, nk):
-            for k in range(step):
-                x = H[p + j * step + k]
-                H[p + j * step + k] = H[p + (j - 1) * step + k]
-                H[p + (j - 1) * step + k] = x
-            j -= 1
-
-
-@inline
-def write_count(H, e, rank, diff, key, nk, lanes, count):
-    """A row of a count, with its lanes behind rounds, rank and diff.  Returns where the next one goes."""
-    H[e] = 0
-    H[e + 1] = rank
-    H[e + 2] = diff
-    if nk == 1 and lanes == 2:
-        H[e + 3] = H[key]
-        H[e + 4] = count
-        return e + 5
-    for k in range(nk):
-        H[e + 3 + k] = H[key + k]
-    for k in range(nk, lanes):
-        H[e + 3 + k] = count
-    return e + 3 + lanes
-
-
-@kernel
-def speak_of_counts(H, W, nd, rank, nk, p, n, step):
-    """Say how the counts of n open entries at p changed, the lesser row of each first; or whether they are there."""
-    lanes = H[nd + LANES]
-    distinct = H[nd + OP] == DISTINCT
-    v = nd + BUFFER
-    first = reserve(H, W, v, H[v + LEN] + 2 * n * (lanes + 3)) + H[v + LEN]
-    e = first
-    for i in range(n):
-        key = H[p + i * step] + KEY
-        was = H[p + i * step + 1]
-        now = H[key + nk]
-        if distinct:
-            if (was > 0) != (now > 0):
-                e = write_count(H, e, rank, 1 if now > 0 else -1, key, nk, lanes, 0)
-        elif was != now:
-            if now != 0 and now < was:
-                e = write_count(H, e, rank, 1, key, nk, lanes, now)
-            if was != 0:
-                e = write_count(H, e, rank, -1, key, nk, lanes, was)
-            if now != 0 and now > was:
-                e = write_count(H, e, rank, 1, key, nk, lanes, now)
-    H[v + LEN] += e - first
-    H[W + DELTAS] += (e - first) // (lanes + 3)
-
-
-@kernel
-def say_row(H, W, nd, rank, diff, key, nk, values):
-    e = emit(H, W, nd, 0, rank, diff)
-    for k in range(nk):
-        H[e + k] = H[key + k]
-    for k in range(nk, H[nd + LANES]):
-        H[e + k] = H[values + k - nk]
-
-
-@kernel
-def speak_of_sums(H, W, nd, rank, key, nk, was, now):
-    """Compare the answers of two accumulators, and say the difference, the lesser row first."""
-    H[W + KEY_AT] = key
-    answer_sums(H, W, nd, was, rank)
-    n = H[W + WANT + LEN]
-    h = reserve(H, W, W + HAVE, n + 1)
-    copy_words(H, H[W + WANT + PTR], h, n)
-    answer_sums(H, W, nd, now, rank)
-    m = H[W + WANT + LEN]
-    w = H[W + WANT + PTR]
-    k = 1
-    if n and n == m:
-        while k < n and H[h + k] == H[w + k]:
-            k += 1
-        if k == n:
-            return
-    if n and m and H[w + k] < H[h + k]:
-        say_row(H, W, nd, rank, 1, key, nk, w + 1)
-        say_row(H, W, nd, rank, -1, key, nk, h + 1)
-        H[W + DELTAS] += 2
-        return
-    if n:
-        say_row(H, W, nd, rank, -1, key, nk, h + 1)
-        H[W + DELTAS] += 1
-    if m:
-        say_row(H, W, nd, rank, 1, key, nk, w + 1)
-        H[W + DELTAS] += 1
-
-
-@kernel
-def close_moment(H, W, nd, ty):
-    """Say what the open moment changed.  Returns whether there is more to say, once what was said has moved on."""
-    nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
-    step = 1 + words
-    v = ty + T_OPEN
-    end = H[v + LEN]
-    at = H[ty + T_NEXT]
-    rank = H[ty + T_RANK]
-    if at == 0 and end > step and end <= SORTED_BY_HAND * step:
-        sort_open(H, H[v + PTR], end // step, step, nk)
-    stop = min(end, at + ROWS_AT_ONCE * step)
-    p = H[v + PTR]
-    H[W + EVALS] += (stop - at) // step
-    H[W + VISITS] += (stop - at) // step
-    if H[nd + OP] != SUMMED:
-        speak_of_counts(H, W, nd, rank, nk, p + at, (stop - at) // step, step)
-        at = stop
-    while at < stop:
-        key = H[p + at] + KEY
-        speak_of_sums(H, W, nd, rank, key, nk, p + at + 1, key + nk)
-        if H[W + ERROR]:
-            break
-        at += step
-    if at < end and H[W + ERROR] == 0:
-        H[ty + T_NEXT] = at
-        return True
-    H[ty + T_NEXT] = 0
-    H[ty + T_RANK] = 0
-    H[v + LEN] = 0
-    if H[v + CAP] > HUGE:
-        drop_vector(H, W, v)
-    return False
-
-
-# ---- rows come in ------------------------------------------------------------------------------------
 
 
 @kernel
@@ -288,6 +127,15 @@ def find_places(H, W, ty, b, n):
 
 
 @inline
+def are_once(H, diffs, dstep, sign, start, end):
+    """Whether every one of these rows comes once."""
+    more = 0
+    for i in range(start, end):
+        more |= H[diffs + i * dstep] ^ sign
+    return more == 0
+
+
+@inline
 def are_natural(p, n):
     """Whether no word of a lane is negative, or null."""
     all_bits = 0
@@ -297,47 +145,107 @@ def are_natural(p, n):
 
 
 @kernel
-def add_columns(H, spec, b, nk, diffs, dstep, sign, start, end):
-    """Add the values of some rows of a block to their entries' sums, column by column."""
+def add_column(H, col, b, nk, diffs, dstep, sign, start, end, once):
+    """Add the values of a column, in some rows of a block, to their entries' sums.
+
+    needs:  the entries of these rows in PLACES; once: whether every row comes once.
+    """
     places = b + PLACES
-    more = 0
-    for i in range(start, end):
-        more |= H[diffs + i * dstep] ^ sign
-    once = more == 0  # every row
-    col = spec + FIRST_COLUMN
-    for _ in range(H[spec + COLUMNS]):
-        c = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE])]
-        s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
-        at = KEY + nk + H[col + AT]
-        shape = H[col + SHAPE]
-        if shape == INT_SUM and once and s == 1 and are_natural(c + start, end - start):
-            for i in range(start, end):
+    c = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE])]
+    s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
+    at = KEY + nk + H[col + AT]
+    shape = H[col + SHAPE]
+    if shape == INT_SUM and once and s == 1 and are_natural(c + start, end - start):
+        for i in range(start, end):
+            acc = H[places + i] + at
+            H[acc] += 1
+            if add_word(H, acc + 1, H[c + i], 0):
+                H[acc + 2] += 1
+    elif shape == INT_SUM:
+        for i in range(start, end):
+            x = H[c + i * s]
+            if x != NULL:
                 acc = H[places + i] + at
-                H[acc] += 1
-                if add_word(H, acc + 1, H[c + i], 0):
-                    H[acc + 2] += 1
-        elif shape == INT_SUM:
-            for i in range(start, end):
-                x = H[c + i * s]
-                if x != NULL:
-                    acc = H[places + i] + at
-                    d = H[diffs + i * dstep] * sign
-                    H[acc] += d
-                    if d == 1 or d == -1:
-                        x = x * d
-                        H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
-                    else:
-                        int_add(H, acc + 1, x, d)
-        else:
-            for i in range(start, end):
-                x = H[c + i * s]
-                if x != NULL:
-                    acc = H[places + i] + at
-                    d = H[diffs + i * dstep] * sign
-                    H[acc] += d
-                    if shape == FLOAT_SUM:
-                        float_add(H, acc + 1, x, d)
-        col += COLUMN
+                d = H[diffs + i * dstep] * sign
+                H[acc] += d
+                if d == 1 or d == -1:
+                    x = x * d
+                    H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
+                else:
+                    int_add(H, acc + 1, x, d)
+    else:
+        for i in range(start, end):
+            x = H[c + i * s]
+            if x != NULL:
+                acc = H[places + i] + at
+                d = H[diffs + i * dstep] * sign
+                H[acc] += d
+                if shape == FLOAT_SUM:
+                    float_add(H, acc + 1, x, d)
+
+
+@inline
+def take_rows(H, W, nd, ty, b, diffs, dstep, sign, start, end):
+    """Take in rows of the open moment, whose entries are in PLACES."""
+    nk = H[ty + T_KEYS]
+    words = H[ty + T_WORDS]
+    moment = H[ty + T_MOMENT]
+    for i in range(start, end):
+        e = H[b + PLACES + i]
+        if H[e] != moment:
+            open_entry(H, W, ty, e, nk, words)
+        d = H[diffs + i * dstep] * sign
+        if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
+            fail(H, W, DIFF_OVERFLOW, 0, H[ty + T_RANK], d)
+            return
+        H[e + KEY + nk] += d
+    if H[nd + OP] == SUMMED:
+        spec = H[H[nd + TB] + FOLDS]
+        once = are_once(H, diffs, dstep, sign, start, end)
+        for k in range(H[spec + COLUMNS]):
+            add_column(H, spec + FIRST_COLUMN + k * COLUMN, b, nk, diffs, dstep, sign, start, end, once)
+
+
+@kernel
+def take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
+    """Take in a block of the open moment, whose rows are in groups and come equally often."""
+    nk = H[ty + T_KEYS]
+    words = H[ty + T_WORDS]
+    d = H[diffs] * sign
+    if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
+        fail(H, W, DIFF_OVERFLOW, 0, H[ty + T_RANK], d)
+        return
+    for g in range(groups):
+        e = H[b + ENTRIES + g]
+        if H[e] != H[ty + T_MOMENT]:
+            open_entry(H, W, ty, e, nk, words)
+        H[e + KEY + nk] += H[b + SIZES + g] * d
+    if H[nd + OP] != SUMMED:
+        return
+    spec = H[H[nd + TB] + FOLDS]
+    placed = False
+    for k in range(H[spec + COLUMNS]):
+        col = spec + FIRST_COLUMN + k * COLUMN
+        lane = b + COLUMNS_AT + 2 * (nk + H[col + LANE])
+        if H[col + SHAPE] == INT_SUM and H[lane + 1] == 1:
+            if add_groups(H, b, H[lane], n, groups, KEY + nk + H[col + AT], d):
+                continue
+        if not placed:
+            place_groups(H, b, n)
+            placed = True
+        add_column(H, col, b, nk, diffs, dstep, sign, 0, n, d == 1)
+
+
+@inline
+def open_moment(H, W, nd, ty, rank):
+    """Rows of another time come: what the last one changed is said."""
+    if H[ty + T_RANK]:
+        while close_moment(H, W, nd, ty):
+            pass
+        if H[W + ERROR]:
+            return
+    H[ty + T_RANK] = rank
+    H[ty + T_MOMENT] += 1
 
 
 @kernel
@@ -346,39 +254,30 @@ def run_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     ty = H[nd + TALLY_AT]
     b = H[W + BLOCK]
     begin_log(H, W, ty)
-    find_places(H, W, ty, b, n)
-    nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
-    places = b + PLACES
-    summed = H[nd + OP] == SUMMED
-    rank = H[ty + T_RANK]
-    moment = H[ty + T_MOMENT]
+    groups = 0
+    if takes_groups(H, ty, ranks, rstep, diffs, dstep, n):
+        groups = find_groups(H, b, H[ty + T_KEYS], n)
+    if groups:
+        find_entries(H, W, ty, b, groups)
+    else:
+        find_places(H, W, ty, b, n)
     i = 0
-    while i < n:
+    while i < n and H[W + ERROR] == 0:
         t = H[ranks + i * rstep]
-        if t != rank:
-            if rank:
-                while close_moment(H, W, nd, ty):
-                    pass
-                if H[W + ERROR]:
-                    return
-            rank = t
-            H[ty + T_RANK] = t
-            moment += 1
-            H[ty + T_MOMENT] = moment
-        start = i
-        while i < n and H[ranks + i * rstep] == t:
-            e = H[places + i]
-            if H[e] != moment:
-                open_entry(H, W, ty, e, nk, words)
-            d = H[diffs + i * dstep] * sign
-            if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-                fail(H, W, DIFF_OVERFLOW, 0, t, d)
+        if t != H[ty + T_RANK]:
+            open_moment(H, W, nd, ty, t)
+            if H[W + ERROR]:
                 return
-            H[e + KEY + nk] += d
-            i += 1
-        if summed:
-            add_columns(H, H[H[nd + TB] + FOLDS], b, nk, diffs, dstep, sign, start, i)
+        start = i
+        i = n
+        if groups:
+            take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n)
+        else:
+            if H[ranks + (n - 1) * rstep] != t:
+                i = start + 1
+                while H[ranks + i * rstep] == t:
+                    i += 1
+            take_rows(H, W, nd, ty, b, diffs, dstep, sign, start, i)
     H[W + FUEL] -= n
 
 

@@ -154,30 +154,39 @@ class Host:
         (worker,) = self.workers
         ((name, (lanes, _, diffs)),) = rows.items()
         worker.slice_times = np.ascontiguousarray(times)
-        reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
-        self.collect([reason], results)
+        told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
+        self.collect([told & w.REASON], results)
 
     def takes_moments(self, name: str) -> bool:
         """Whether rows of an input at one time are one walk of one worker."""
         return len(self.workers) == 1 and not self.plan.general and name in self.plan.inputs
 
-    def advance_moment(self, name: str, moment: int, rows: list[int] | Rows) -> dict[str, list[Rows]]:
-        """The same as `advance`, for rows at one time; a few may be words: `lanes, time, diff` one after the other."""
-        worker, results = self.workers[0], {}
-        worker.slice_times = np.array([moment], np.int64)
+    def advance_moment(
+        self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], results: dict[str, np.ndarray]
+    ) -> bool:
+        """The same as `advance`, for rows at one time: lanes, and a diff for each or for all; a few may be words:
+        `lanes, time, diff` one after the other.  The results get lanes, times and diffs as one array for each output.
+
+        Returns whether something is to be put in order after it.
+        """
+        worker = self.workers[0]
+        worker.moment[0] = moment
+        worker.slice_times = worker.moment
         if type(rows) is list:
-            reason, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
+            told, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
-            lanes, _, diffs = rows
-            reason = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
-            self.fed = len(diffs)
-        if reason != w.FINISHED:
+            lanes, diffs = rows
+            told = worker.quick_step(name, np.ascontiguousarray(lanes), diffs)
+            self.fed = lanes.shape[1]
+        if told & w.REASON:
             raise refusal(worker)
-        for output in worker.outputs:
-            found = worker.take(output)
-            if found is not None:
-                results[output] = [(found[:-2], found[-2][:, None], found[-1])]
-        return results
+        if count := told >> w.GIVES:
+            known = count if len(worker.outputs) == 1 else None
+            for output in worker.outputs:
+                found = worker.take(output, None, known)
+                if found is not None:
+                    results[output] = found
+        return bool(told & w.IS_LOOSE) or self.fed >= LARGE_STEP
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""

@@ -28,6 +28,8 @@ from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
 
+NOT_TAKEN, TAKEN, RESTLESS = 0, 1, 2  # what became of rows of one time
+
 
 class Part:
     """A stage of the program at work: its host, what it has been given and not yet taken, and how far it is."""
@@ -128,26 +130,37 @@ class LocalRuntime:
         for name, blocks in results.items():
             self.done.setdefault(name, []).extend(blocks)
 
-    def advance_moment(self, name: str, moment: int, rows: list[int] | Rows, upper: Antichain) -> bool:
-        """Advance all inputs alike, past rows of one at one time; a few rows may be words, `lanes, time, diff` each.
+    def advance_moment(
+        self,
+        name: str,
+        moment: int,
+        rows: list[int] | tuple[np.ndarray, np.ndarray],
+        upper: Antichain,
+        results: dict[str, np.ndarray],
+    ) -> int:
+        """Advance all inputs alike, past rows of one at one time: lanes, and a diff for each or for all; a few may be
+        words, `lanes, time, diff` each.
 
-        False, and nothing happened, where that takes more than one walk of one worker.
+        What changes goes into the results, and not to `take`: one array for each output, lanes, times and diffs.
+        NOT_TAKEN, and nothing happened, where that takes more than one walk of one worker; RESTLESS where `rest` has
+        something to do after it.
         """
         part = self.parts[0]
         if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
-            return False
-        self.take_back()
+            return NOT_TAKEN
+        if self.begun:
+            self.take_back()
         part.host.keep_last()
         self.begun = [part]
         try:
-            results = part.host.advance_moment(name, moment, rows)
+            is_restless = part.host.advance_moment(name, moment, rows, results)
         except BaseException:
             self.take_back()
             raise
-        part.frontier, self.frontiers, self.begun = upper, dict.fromkeys(self.inputs, upper), []
-        for output, blocks in results.items():
-            self.done.setdefault(output, []).extend(blocks)
-        return True
+        part.frontier, self.begun = upper, []
+        for one in self.inputs:
+            self.frontiers[one] = upper
+        return RESTLESS if is_restless else TAKEN
 
     def take_back(self) -> None:
         """Undo an advance that did not come to its end; if that is interrupted, the next one begins with it."""

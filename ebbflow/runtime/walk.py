@@ -28,6 +28,7 @@ from ebbflow.operators.edges import (
     release_held,
 )
 from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, part, take_mail
+from ebbflow.operators.moment import close_moment
 from ebbflow.operators.near import AHEAD, ask_for_slots, ask_for_visits
 from ebbflow.operators.node import (
     ARRANGE,
@@ -63,7 +64,7 @@ from ebbflow.operators.node import (
 )
 from ebbflow.operators.reduce import ask_visit, hear, visit_reduce
 from ebbflow.operators.reducers import ASKED
-from ebbflow.operators.running import close_moment, run_waiting
+from ebbflow.operators.running import run_waiting
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (
@@ -85,6 +86,7 @@ from ebbflow.trace.heap import (
     KEEPING,
     KEY_AT,
     LEN,
+    LOOSE,
     MAIL,
     MEETING,
     MOMENTS,
@@ -147,6 +149,8 @@ INSTRUCTION = 4
 # ---- why the walk came back ---------------------------------------------------------------------
 FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
 WAITS = 6  # for workers in other threads, longer than is worth it without looking up
+# ---- how a step ended: the reason, then -----------------------------------------------------------
+REASON, IS_LOOSE, GIVES = 7, 8, 4  # a mask; a bit: there is memory to return; by how many bits the rows are shifted
 
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 NOTHING = (1 << 62) + ((1 << 62) - 1)
@@ -421,7 +425,7 @@ def feed_rows(H, W, nd, rows, moments, words):
     H[W + IN_ORDER] = in_order
     at = np.int64(moments.ctypes.data) // 8 - 1
     diffs = np.int64(words.ctypes.data) // 8 - 1
-    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, n):
+    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, 1, n):
         return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
@@ -555,6 +559,22 @@ def tidy(H, W, step, fuel):
             tidy_table(H, W, H[nd + TB], fuel)
 
 
+@kernel
+def outcome(H, W, reason):
+    """How a step ended, in one word: the reason, IS_LOOSE, and from GIVES on how many rows the outputs have to give."""
+    if reason != FINISHED:
+        return reason
+    rows = 0
+    for i in range(H[W + NODE_COUNT]):
+        nd = H[H[W + NODES] + i]
+        if H[nd + KIND] == OUTPUT:
+            n = count_rows(H, nd)
+            if n == 0:  # all cancelled
+                forget_rows(H, W, nd)
+            rows += n
+    return (rows << GIVES) + (IS_LOOSE if H[W + LOOSE] else 0)
+
+
 @inline
 def begin_step(H, W, program, step):
     """A slice of one time begins, in which rows are in order."""
@@ -570,7 +590,7 @@ def begin_step(H, W, program, step):
 
 @kernel
 def few_step(W, nd, program, step, words):
-    """A slice of one time, at one input, from a few rows to the end of the walk.  Returns the reason it came back.
+    """A slice of one time, at one input, from a few rows to the end of the walk.  Returns the outcome.
 
     needs:  one coordinate, one worker; words: `lanes, time, diff` one after the other.
     """
@@ -582,31 +602,32 @@ def few_step(W, nd, program, step, words):
         for k in range(lanes):
             H[e + k] = words[at + k]
     flush(H, W, nd)
-    return walk(H, W)
+    return outcome(H, W, walk(H, W))
 
 
 @kernel
 def quick_step(W, nd, program, step, rows, words):
-    """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
+    """A slice of one time, at one input, from its rows to the end of the walk.  Returns the outcome.
 
-    needs:  one coordinate, one worker.
+    needs:  one coordinate, one worker; words: the diffs, or the one that all rows have.
     """
     H = all_memory()
     begin_step(H, W, program, step)
     n = rows.shape[1]
+    dstep = 1 if len(words) == n else 0
     # the rank of every row is 1, and so is the word that says that they are in order
     at = np.int64(words.ctypes.data) // 8 - 1
-    if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, n):
+    if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, dstep, n):
         H[W + CROWD] = 1 if n >= H[W + SEAL] else 0
         for i in range(n):
-            e = emit(H, W, nd, 0, 1, words[i])
+            e = emit(H, W, nd, 0, 1, words[i * dstep])
             for k in range(rows.shape[0]):
                 H[e + k] = rows[k, i]
             if i % 4096 == 4095:
                 flush_edges(H, W, nd, SINGLE)
         flush_edges(H, W, nd, SINGLE)
         H[W + CROWD] = 0
-    return walk(H, W)
+    return outcome(H, W, walk(H, W))
 
 
 @kernel

@@ -74,6 +74,7 @@ class Worker:
         self.trim_at = 0.0  # when memory may next be returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
+        self.moment = np.zeros(1, np.int64)  # the same where a slice has one
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.inputs = {name: self.at[cell.number] for name, cell in plan.inputs.items()}
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
@@ -446,23 +447,24 @@ class Worker:
         edges.receive_at(self.H, self.W, address_of(words), len(words))
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
-        """A slice of one time at one input, in one call."""
+        """A slice of one time at one input, in one call; diffs: one for each row, or for all.  Returns its outcome."""
         self.step += 2  # one to tidy, one to walk
-        reason = w.quick_step(self.W, self.inputs[name], self.program, self.step, lanes, diffs)
-        return reason if reason == w.FINISHED else self.go_on(reason)
+        told = w.quick_step(self.W, self.inputs[name], self.program, self.step, lanes, diffs)
+        return w.outcome(self.H, self.W, self.go_on(told)) if told & w.REASON else told
 
     def few_step(self, name: str, words: np.ndarray) -> int:
         """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
         self.step += 2
-        reason = w.few_step(self.W, self.inputs[name], self.program, self.step, words)
-        return reason if reason == w.FINISHED else self.go_on(reason)
+        told = w.few_step(self.W, self.inputs[name], self.program, self.step, words)
+        return w.outcome(self.H, self.W, self.go_on(told)) if told & w.REASON else told
 
-    def take(self, output: str, gathered: Gathered | None = None) -> np.ndarray | None:
+    def take(self, output: str, gathered: Gathered | None = None, count: int | None = None) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
-        there are none, or they were gathered.
+        there are none, or they were gathered.  Count: how many there are, if that is known.
         """
         a, lanes = self.outputs[output]
-        count = w.waiting_rows(self.W, a)
+        if count is None:
+            count = w.waiting_rows(self.W, a)
         if count == 0:
             return None
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if gathered is None else gathered.room(count)

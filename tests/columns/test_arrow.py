@@ -1,3 +1,4 @@
+import weakref
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -173,6 +174,37 @@ def test_a_table_is_let_go_when_it_was_read():
     lanes = reader.read(table, Pool())
     del table
     assert pa.total_allocated_bytes() <= before and lanes[0, -1] == (1 << 16) - 1
+
+
+def test_a_table_is_let_go_also_when_it_was_refused_or_the_reading_interrupted(monkeypatch):
+    def held(column):
+        numbers = np.arange(8)
+        table = pa.table({"x": pa.Array.from_buffers(pa.int64(), 8, [None, pa.py_buffer(numbers)]), "y": column})
+        return table, weakref.ref(numbers)
+
+    reader, pool = Reader.of(held(["a"] * 8)[0].schema, fields(x=LONG, y=STRING)), Pool()
+    table, alive = held(["a" * 5000] + ["b"] * 7)  # the pool grows
+    assert reader.read(table, pool) is not None
+    del table
+    assert alive() is None
+    table, alive = held(["a"] * 8)
+    with monkeypatch.context() as patched:
+        patched.setattr(arrow, "read_batch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reader.read(table, pool)
+    del table
+    assert alive() is None
+    table, _ = held(["c"] * 8)
+    assert reader.read(table, pool)[0].tolist() == list(range(8))
+    table, alive = held(["a"] * 8)
+    assert Reader.of(table.schema, fields(x=BYTE, y=STRING)).read(table.set_column(0, "x", [[1000] * 8]), pool) is None
+    assert Reader.of(table.schema, fields(y=STRING, x=BYTE)).read(table, pool) is not None
+    del table
+    assert alive() is None
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_elements_are_read_as_their_twin_reads_them():

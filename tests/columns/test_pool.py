@@ -203,3 +203,21 @@ def test_an_id_that_is_another_text_here_is_told():
     pool.encode_texts(["a", "b", "c", "d", "e"])
     other.encode_texts(["e", "d", "c", "b", "a"])
     assert not other.add_entries(pool.entries())
+
+
+@given(
+    st.text("ANRFO", min_size=0, max_size=300),
+    st.integers(0, 20),
+    st.lists(st.tuples(st.integers(0, 299), st.sampled_from(["", "AN", "x", "F", None])), max_size=3),
+    st.sampled_from([pa.string(), pa.large_string()]),
+)
+def test_letters_have_the_ids_of_their_texts(letters, start, others, kind):
+    """Wherever a column of letters begins, and whatever stands between them: a letter never met, none, two, a null."""
+    texts: list[str | None] = list(letters)
+    for row, other in others:
+        texts[row : row + 1] = [other]
+    pool, column = Pool(), pa.array(texts, kind).slice(start)
+    for _ in range(2):  # unmet, and met
+        ids = pool.encode(column)
+        assert pool.decode(ids).to_pylist() == texts[start:]
+        assert len(set(ids.tolist())) == len(set(texts[start:]))

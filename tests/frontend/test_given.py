@@ -8,7 +8,8 @@ from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import BOOLEAN, BYTE, DOUBLE, FLOAT, INT, LONG, SHORT, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
-from ebbflow.frontend.given import Given, told, whole, whole_numbers, whole_table
+from ebbflow.frontend.given import SEVERAL, Given, told, whole, whole_numbers, whole_table
+from ebbflow.frontend.shown import joined
 
 TYPES = (LONG, INT, SHORT, BYTE, DOUBLE, FLOAT, BOOLEAN, STRING)
 ALL = Schema(tuple(Field(str(type_), type_) for type_ in TYPES))
@@ -161,6 +162,46 @@ def test_rows_are_the_sessions_own_whatever_becomes_of_the_table():
     assert taken(given_)[0] == [[0, 1, 2]]
 
 
+def test_the_room_of_a_table_that_was_taken_serves_for_the_next_one_of_its_size():
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("apply", pa.table({"x": [1, 2, 3]}), 0, 2)
+    lanes, diffs = given_.rows_now()
+    given_.settle_at(((1,),))
+    given_.edit("apply", pa.table({"x": [4, 5, 6]}), 1, 1)
+    assert given_.rows_now()[0] is lanes and lanes.tolist() == [[4, 5, 6]] and diffs.tolist() == [2]
+    given_.edit("apply", pa.table({"x": [7, 8, 9]}), 1, 1)  # while those wait, their room is not free
+    assert all_of(given_) == ([[4, 5, 6, 7, 8, 9]], [1] * 6, [1] * 6)
+    given_.settle(given_.due(((2,),)))  # somebody may still have them
+    given_.edit("apply", pa.table({"x": [0, 0, 0]}), 2, 1)
+    assert given_.rows_now()[0] is not lanes
+
+
+@pytest.mark.parametrize("column", ["time", "diff"])
+def test_a_room_is_left_where_other_columns_are_read(column):
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("apply", pa.table({"x": [1, 2, 3]}), 0, 1)
+    given_.settle_at(((1,),))
+    table = pa.table({"x": [4, 5, 6], column: [3, 3, 3]})
+    given_.edit("apply", table, column if column == "time" else 3, column if column == "diff" else 3)
+    assert all_of(given_) == ([[4, 5, 6]], [3] * 3, [3] * 3)
+
+
+def test_a_table_beside_single_rows_is_given_with_them_in_order():
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("insert", [(1,)], 4, 1)
+    given_.edit("apply", pa.table({"x": [2, 3]}), 4, -1)
+    given_.edit("insert", [(5,)], 4, 1)
+    lanes, diffs = given_.rows_now()
+    assert (lanes.tolist(), diffs.tolist()) == ([[1, 2, 3, 5]], [1, -1, -1, 1])
+    assert all_of(given_) == ([[1, 2, 3, 5]], [4] * 4, [1, -1, -1, 1])
+
+
+def all_of(given_):
+    """The rows of all blocks, times and diffs as plain numbers."""
+    lanes, times, diffs = joined(given_.due(((10**6,),)).now)
+    return lanes.tolist(), times[:, 0].tolist(), diffs.tolist()
+
+
 # ---- what is known of the times of rows
 
 
@@ -171,15 +212,14 @@ def test_rows_at_one_time_are_known_to_be(edits):
     for time, rows, diff in edits:
         given_.edit("apply", [(i,) for i in range(rows)], time, diff)
         there |= {time} if rows and diff else set()
-    assert given_.only_moment() == (min(there) if len(there) == 1 else None)
-    assert given_.is_idle == (not there)
+    assert given_.moment() == (min(there) if len(there) == 1 else SEVERAL if there else None)
     given_.clear()
-    assert given_.only_moment() is None and given_.is_idle
+    assert given_.moment() is None
 
 
 def test_rows_that_came_one_by_one_become_arrays_when_they_are_many():
     given_ = make(Schema((Field("x", LONG),)))
     for i in range(20_000):
         given_.edit("insert", [(i,)], 4, 1)
-    assert len(given_.rows_now().diffs) == 20_000
-    assert given_.rows_now().lanes[0].tolist() == list(range(20_000))
+    assert len(given_.rows_now()[1]) == 20_000
+    assert given_.rows_now()[0][0].tolist() == list(range(20_000))

@@ -10,7 +10,7 @@ import pytest
 import ebbflow as ebb
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import EbbflowError, FunctionFailed, SessionClosed, TypeMismatch
+from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, SessionClosed, TypeMismatch
 from ebbflow.frontend import shown as shown_module
 from ebbflow.frontend.session import Session, compute
 from ebbflow.runtime.local import LocalRuntime
@@ -677,6 +677,41 @@ def test_a_step_at_one_time_that_is_refused_leaves_everything_as_it_was(runtime)
         live.insert("edges", [(3, 3)], time=1)
         live.advance_to(2)
         assert live.changes("loud") == [(2, 1, 0, 1), (6, 3, 1, 1)]
+
+
+def test_a_table_whose_step_was_refused_is_there_for_the_next_one():
+    flow = ebb.Dataflow()
+    rows = flow.input("rows", "x long")
+    flow.output("more", rows.select(x=lambda r: r.x + 1))
+    with flow.run() as live:
+        for t in range(3):
+            live.apply("rows", pa.table({"x": [t, 2**63 - 2 + t % 2]}), time=t)  # every other one overflows
+            if t == 1:
+                for _ in range(2):
+                    with pytest.raises(NumberOverflow):
+                        live.advance_to(t + 1)
+                live.apply("rows", pa.table({"x": [5, 6]}), time=t)  # of the same size, beside it
+                with pytest.raises(NumberOverflow):
+                    live.advance_to(t + 1)
+                live.discard()
+                live.apply("rows", pa.table({"x": [8, 9]}), time=t)
+            live.advance_to(t + 1)
+        read = live.changes("more").rows()
+    assert read == [(1, 0, 1), (2**63 - 1, 0, 1), (9, 1, 1), (10, 1, 1), (3, 2, 1), (2**63 - 1, 2, 1)]
+
+
+def test_what_the_long_way_left_unread_comes_before_what_the_short_way_shows():
+    with run(echo(), runtime=LocalRuntime) as live:
+        live.apply("edges", {"src": [1, 2], "dst": [1, 2], "t": [0, 1]}, time="t")
+        live.advance_to(2)
+        live.insert("edges", [(3, 3)], time=2)
+        live.advance_to(3)
+        first = live._outputs["copy"].unread[0]
+        assert first.times[:, 0].tolist() == [0, 1]
+        assert live.changes("copy") == [(1, 1, 0, 1), (2, 2, 1, 1), (3, 3, 2, 1)]
+        live.apply("edges", {"src": [4, 5], "dst": [4, 5], "t": [3, 4]}, time="t")
+        live.advance_to(5)  # and what it shows is asked for again
+        assert live.changes("copy") == [(4, 4, 3, 1), (5, 5, 4, 1)]
 
 
 def test_rows_at_one_time_take_the_short_way(monkeypatch):

@@ -68,3 +68,15 @@ def test_the_last_complete_times_are_the_corners_of_what_is_complete():
     assert corners(((3, 0),), 2) == [(2, END)]
     assert corners(((0, 5), (3, 0)), 2) == [(2, 4)]
     assert corners(((3, 5),), 2) == [(2, END), (END, 4)]
+
+
+def test_changes_that_are_one_array_have_the_parts_of_others():
+    words = np.arange(12).reshape(4, 3)
+    changes = Changes.of_words(words)
+    assert changes.count == 3 and changes.words is words
+    assert changes.times.tolist() == [[6], [7], [8]]
+    lanes, times, diffs = changes
+    assert lanes.tolist() == words[:2].tolist() and times is changes.times and diffs.tolist() == [9, 10, 11]
+    assert Changes(lanes, times, diffs).count == 3
+    with pytest.raises(AttributeError):
+        changes.lane

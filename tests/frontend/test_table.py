@@ -32,6 +32,33 @@ def snapshot(schema, rows):
     return Table(schema, table._lanes, None, table._weights, ("time",), table._pool)
 
 
+# ---- changes that are one array
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([None, "b", "a", "é"]), st.sampled_from([None, 1, -7]), st.integers(0, 2)),
+        max_size=90,
+        unique=True,
+    ),
+    st.permutations(["rows", "arrow", "rows", "length", "equals"]),
+)
+def test_a_table_of_words_reads_as_one_of_parts_in_whatever_order_it_is_asked(rows, asked):
+    schema = Schema((Field("name", STRING), Field("x", LONG)))
+    parts = changes(schema, [(*row, 1) for row in rows])
+    words = np.concatenate([parts._lanes, parts._times.T, parts._weights[None]])
+    table = Table.of_words(schema, words, ("time",), parts._pool)
+    for one in asked:
+        if one == "rows":
+            assert table.rows() == parts.rows()
+        elif one == "arrow":
+            assert table.to_arrow() == parts.to_arrow()
+        elif one == "length":
+            assert len(table) == len(rows) and table.columns == ["name", "x", "_time", "_diff"]
+        else:
+            assert table == parts
+
+
 # ---- the order of rows
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import ebbflow as ebb
 from ebbflow.columns.evaluate import BLOCK_ROWS
-from ebbflow.operators import running
+from ebbflow.operators import moment, running
 from ebbflow.trace import heap as h
 from tests.trace.heaps import Bench
 
@@ -86,7 +86,7 @@ def test_a_moment_of_more_rows_than_a_block_is_one_moment():
 
 
 def test_a_closing_moment_pauses_so_that_its_rows_can_move_on():
-    n = running.ROWS_AT_ONCE + 5
+    n = moment.ROWS_AT_ONCE + 5
     with flows().run() as live:
         live.apply("rows", {"k": np.arange(n), "v": np.ones(n, int)}, time=0)
         live.advance_to(1)
