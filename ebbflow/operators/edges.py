@@ -56,7 +56,6 @@ from ebbflow.operators.node import (
     row_lanes,
     wait_row,
 )
-from ebbflow.operators.parted import begin_parts, end_parts, place_parts, takes_parts
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.running import run_block
 from ebbflow.operators.sums import touch_input
@@ -77,7 +76,6 @@ from ebbflow.trace.heap import (
     ME,
     NODE_COUNT,
     NODES,
-    PARTING,
     POURED,
     PTR,
     REFUSED,
@@ -505,19 +503,18 @@ def drain(H, W):
 
 
 @kernel
-def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n):
+def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     """Rows that lie column by column go through an edge, block by block."""
     at = 0
     while at < n and H[W + ERROR] == 0:
         m = min(BLOCK_ROWS, n - at)
-        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at, 1, m)
+        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at * dstep, dstep, m)
         at += m
-        if H[W + PARTING] == 0:  # while rows are parted, no others may come
-            drain(H, W)
+        drain(H, W)
 
 
 @kernel
-def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
+def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
     others = False
     H[W + POURED] = n
@@ -528,15 +525,7 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, n):
         if not takes_blocks(H, W, nd, ed, n):
             others = True
             continue
-        to = H[ed + TO]
-        if H[ed + ADD] == 0 and takes_parts(H, W, to, n):
-            begin_parts(H, W, to, n)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
-            place_parts(H, W, to)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
-            end_parts(H, W, to)
-        else:
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, n)
+        pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd
     return others

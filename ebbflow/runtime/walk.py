@@ -34,6 +34,7 @@ from ebbflow.operators.node import (
     ASK,
     B_CROWD,
     B_ITEMS,
+    B_PARTS,
     B_SERIAL,
     BUCKET,
     BUCKETS,
@@ -322,7 +323,7 @@ def walk(H, W):
                             flush(H, W, nd)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
-                    elif kind == REDUCE and H[bucket + B_CROWD + LEN]:
+                    elif kind == REDUCE and (H[bucket + B_CROWD + LEN] or H[bucket + B_PARTS]):
                         admit_crowd(H, W, nd, cur)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
@@ -396,10 +397,11 @@ def put_rows(H, W, nd, rows, words):
 def feed_rows(H, W, nd, rows, moments, words):
     """Rows [lanes, n] enter at an input, and go where its edges lead.
 
-    moments: their ranks, or the one that all of them have; words: their diffs.
+    moments: their ranks, or the one that all of them have; words: their diffs, likewise.
     """
     n = rows.shape[1]
     step = 1 if len(moments) == n else 0
+    dstep = 1 if len(words) == n else 0
     in_order = 1
     for i in range(1, n * step):
         if moments[i] < moments[i - 1]:
@@ -408,11 +410,11 @@ def feed_rows(H, W, nd, rows, moments, words):
     H[W + IN_ORDER] = in_order
     at = np.int64(moments.ctypes.data) // 8 - 1
     diffs = np.int64(words.ctypes.data) // 8 - 1
-    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, n):
+    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, dstep, n):
         return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
-        e = emit(H, W, nd, 0, moments[i * step], words[i])
+        e = emit(H, W, nd, 0, moments[i * step], words[i * dstep])
         for k in range(rows.shape[0]):
             H[e + k] = rows[k, i]
         if i % 4096 == 4095:
@@ -576,17 +578,18 @@ def few_step(W, nd, program, step, words):
 def quick_step(W, nd, program, step, rows, words):
     """A slice of one time, at one input, from its rows to the end of the walk.  Returns the reason the walk came back.
 
-    needs:  one coordinate, one worker.
+    needs:  one coordinate, one worker; words: the diffs, or the one that all rows have.
     """
     H = all_memory()
     begin_step(H, W, program, step)
     n = rows.shape[1]
+    dstep = 1 if len(words) == n else 0
     # the rank of every row is 1, and so is the word that says that they are in order
     at = np.int64(words.ctypes.data) // 8 - 1
-    if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, n):
+    if pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, W + IN_ORDER, 0, at, dstep, n):
         H[W + CROWD] = 1 if n >= H[W + SEAL] else 0
         for i in range(n):
-            e = emit(H, W, nd, 0, 1, words[i])
+            e = emit(H, W, nd, 0, 1, words[i * dstep])
             for k in range(rows.shape[0]):
                 H[e + k] = rows[k, i]
             if i % 4096 == 4095:
