@@ -29,6 +29,7 @@ from ebbflow.frontend.upsert import Edits, Keyed, Outcome
 from ebbflow.frontend.waiting import Waiting, due_now
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
+from ebbflow.times.lattice import told_once
 
 if TYPE_CHECKING:
     from ebbflow.columns.arrow import Reader
@@ -254,7 +255,7 @@ class Given:
 
     def _keep(self, lanes: Array, times: Array, diffs: Array, moment: Time | None = None) -> None:
         """Have these rows for the next step, but for those that change nothing; all at one moment, if that is known."""
-        if not diffs.all():
+        if not told_once(diffs).all():
             kept = diffs != 0
             lanes, times, diffs = lanes[:, kept], times[kept], diffs[kept]
         self.take(Changes(lanes, times, diffs), moment)
@@ -265,7 +266,8 @@ class Given:
             if moment is not None:
                 self._note(moment[0], moment[0])
             else:
-                self._note(int(rows.times[:, 0].min()), int(rows.times[:, 0].max()))
+                times = told_once(rows.times)[:, 0]
+                self._note(int(times.min()), int(times.max()))
             self._flush()
             self._blocks.append(rows)
 
@@ -448,7 +450,7 @@ class Given:
     def _diffs(self, verb: str, diff: Any, columns: dict[str, Any], count: int) -> Array:
         number = whole(diff)
         if number is not None:
-            return np.full(count, number, np.int64)
+            return repeated((number,), count)[:, 0]
         found = self._column(verb, "diff", diff, columns, count)
         numbers = whole_table(found, count)
         if numbers is None or numbers.shape[1] != 1:

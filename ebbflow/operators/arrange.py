@@ -9,15 +9,13 @@ Rule: a key's rows of one round are shown once, together, consolidated.
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.bulk import drop_bulk, order_bulk, order_parts, sum_equal
+from ebbflow.operators.bulk import drop_bulk, sum_equal
 from ebbflow.operators.edges import lighten_joins
-from ebbflow.operators.join import anyone_to_show, catch_up, show_readers
+from ebbflow.operators.join import NOBODY, RECORDS, catch_up, is_looked_for, show_readers, who_looks
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
 from ebbflow.operators.node import (
     B_ITEMS,
-    B_PART_BITS,
-    B_PARTED,
-    B_PARTS_AT,
+    B_PARTS,
     B_PUT_OFF,
     B_SERIAL,
     KIND,
@@ -30,7 +28,8 @@ from ebbflow.operators.node import (
     WAITING,
     emit,
 )
-from ebbflow.trace.batch import seal
+from ebbflow.operators.parted import parts_of, spill_parts, take_part
+from ebbflow.operators.sealing import begin_sealing, end_sealing, put_down
 from ebbflow.trace.heap import (
     BITS,
     BULK,
@@ -42,17 +41,33 @@ from ebbflow.trace.heap import (
     KEEP,
     LEN,
     LIMIT_REACHED,
+    PAIR,
     PTR,
     SEAL,
     VISITS,
+    copy_words,
+    drop_vector,
     fail,
     hash_lanes,
     release,
     reserve,
     same,
 )
-from ebbflow.trace.segment import DIFF_AT_MOST, diff_of, push_entry, rank_of, sort_rows, stamped, touch
-from ebbflow.trace.spine import add_batch, record_of
+from ebbflow.trace.packed import (
+    FIRST,
+    LANES,
+    LISTS,
+    NEXT,
+    ROWS,
+    drop_pack,
+    list_at,
+    new_pack,
+    put_row,
+    rows_in,
+    unpack,
+)
+from ebbflow.trace.segment import DIFF_AT_MOST, push_entry, sort_rows, touch
+from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import COUNT, DONE, HEAD, KEYS, WIDTH, find, segment_of
 
 
@@ -112,22 +127,43 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
 
 
 @kernel
-def show_stream(H, W, nd, tb, p, end, rounds):
-    """Show the keys of a stream, all of whose entries are new, to the joins that read the node."""
+def show_key(H, W, nd, key, nk, n, w, rounds):
+    """The n rows in DELTA are new at a key."""
+    show_readers(H, W, nd, 0, key, nk, hash_lanes(H, key, nk), H[W + DELTA + PTR], n, w, rounds)
+    lighten_joins(H, W, nd, 0)
+
+
+@kernel
+def show_sealed(H, W, nd, tb, f, rounds):
+    """Show keys that were sealed, all of whose rows are new, to the joins that read the node.
+
+    needs:  f: the pack that their rows are in, in order.
+    """
     nk = H[tb + KEYS]
     w = H[tb + WIDTH]
-    while p < end:
-        n = H[p + nk]
-        e = p + nk + 1
-        d = reserve(H, W, W + DELTA, n * w)
-        for i in range(n):
-            H[d + i * w] = rank_of(H[e + i * w + 1])
-            H[d + i * w + 1] = diff_of(H[e + i * w + 1])
-            for k in range(2, w):
-                H[d + i * w + k] = H[e + i * w + k]
-        show_readers(H, W, nd, 0, p, nk, hash_lanes(H, p, nk), d, n, w, rounds)
-        lighten_joins(H, W, nd, 0)
-        p = e + n * w
+    step = nk + w
+    key = reserve(H, W, W + PAIR, nk + 1)
+    l = list_at(f, 0)
+    c = H[l + FIRST]
+    many = 0  # rows of the key, in DELTA
+    while c:
+        n = rows_in(H, f, l, c)
+        row = reserve(H, W, W + BULK, n * step)
+        unpack(H, f, c, n, row, step, 2)
+        for _ in range(n):
+            if many and not same(H, row + 2, key, nk):
+                show_key(H, W, nd, key, nk, many, w, rounds)
+                many = 0
+            copy_words(H, row + 2, key, nk)
+            H[W + DELTA + LEN] = many * w
+            d = reserve(H, W, W + DELTA, (many + 1) * w) + many * w
+            copy_words(H, row, d, 2)
+            copy_words(H, row + 2 + nk, d + 2, w - 2)
+            many += 1
+            row += step
+        c = H[c + NEXT]
+    if many:
+        show_key(H, W, nd, key, nk, many, w, rounds)
 
 
 @kernel
@@ -163,28 +199,14 @@ def settle_bulk(H, W, nd, row, n, nk, rounds):
 
 
 @kernel
-def visit_bulk(H, W, nd, tb, p, count, rounds, parts, bits):
-    """Many waiting rows at once: keys that have no record are sealed into a batch, then shown.
+def seal_part(H, W, nd, tb, row, n, f, g, rounds):
+    """Rows `rank, diff, hash, lanes` of a part, in order: keys that have no record are put down to be sealed.
 
-    parts: where it stands how the rows are parted, by so many bits; 0 where they are not.
+    g: where those that are looked for are packed besides, 0 where that is not asked.
     """
     nk = H[tb + KEYS]
-    w = H[tb + WIDTH]
-    step = 1 + nk + w
-    if parts:
-        n = order_parts(H, W, p, parts, bits, step + 1, 1)
-        row = p
-    else:
-        n = order_bulk(H, W, p, count, step + 1)
-        row = H[W + BULK + PTR]
-    H[W + DELTAS] += n
+    step = 1 + nk + H[tb + WIDTH]
     end = row + n * step
-    if H[nd + KIND] == SETTLE:
-        settle_bulk(H, W, nd, row, n, nk, rounds)
-        drop_bulk(H, W)
-        return
-    stream = row
-    o = row  # the stream takes no more room than the rows it is made of, so it grows in their place
     while row < end:
         m = 1
         while row + m * step < end and H[row + 2] == H[row + m * step + 2] and same(H, row + 3, row + m * step + 3, nk):
@@ -193,30 +215,42 @@ def visit_bulk(H, W, nd, tb, p, count, rounds, parts, bits):
         rc = find(H, tb, row + 3, H[row + 2])
         if rc:
             visit_known(H, W, nd, tb, rc, row, m, rounds)
-            row += m * step
-            continue
-        key = o
-        o += nk + 1
-        for i in range(m):
-            rank = H[row]
-            diff = H[row + 1]
-            if diff > DIFF_AT_MOST or diff < -DIFF_AT_MOST:
-                fail(H, W, DIFF_OVERFLOW, 0, rank, diff)
-                diff = 0
-            if i == 0:
-                for k in range(nk):
-                    H[key + k] = H[row + 3 + k]
-                H[key + nk] = m
-            H[o] = rounds
-            H[o + 1] = stamped(rank, diff)
-            for k in range(2, w):
-                H[o + k] = H[row + nk + 1 + k]
-            o += w
-            row += step
-    if o > stream:
-        add_batch(H, W, tb, seal(H, W, tb, stream, o))
-        if anyone_to_show(H, nd, 0):
-            show_stream(H, W, nd, tb, stream, o, rounds)
+        else:
+            for i in range(m):
+                diff = row + i * step + 1
+                if H[diff] > DIFF_AT_MOST or H[diff] < -DIFF_AT_MOST:
+                    fail(H, W, DIFF_OVERFLOW, 0, H[diff - 1], H[diff])
+                    H[diff] = 0
+            put_down(H, W, tb, f, row, m, step, 0, 0)
+            if g and is_looked_for(H, nd, 0, row + 3, H[row + 2]):
+                for x in range(row, row + m * step, step):
+                    put_row(H, W, g, list_at(g, 0), H[x], H[x + 1], x + 3)
+        row += m * step
+
+
+@kernel
+def visit_bulk(H, W, nd, tb, parts, rounds):
+    """Rows that wait in parts: keys that have no record are sealed into a batch, then shown."""
+    nk = H[tb + KEYS]
+    settles = H[nd + KIND] == SETTLE
+    f = 0 if settles else begin_sealing(H, W, tb)
+    looks = NOBODY if settles else who_looks(H, nd, 0)
+    g = new_pack(H, W, H[f + LANES], 1) if looks == RECORDS else 0
+    for i in range(H[parts + LISTS]):
+        n = take_part(H, W, parts, i, nk)
+        H[W + DELTAS] += n
+        if settles:
+            settle_bulk(H, W, nd, H[W + BULK + PTR], n, nk, rounds)
+        else:
+            seal_part(H, W, nd, tb, H[W + BULK + PTR], n, f, g, rounds)
+    drop_pack(H, W, parts)
+    if not settles:
+        end_sealing(H, W, tb, f, rounds)
+        if looks != NOBODY:
+            show_sealed(H, W, nd, tb, g if g else f, rounds)
+        drop_pack(H, W, f)
+        if g:
+            drop_pack(H, W, g)
     drop_bulk(H, W)
 
 
@@ -227,46 +261,50 @@ def visit_rows(H, W, nd, bucket, rounds):
     needs:  the bucket has been taken out of the node's list: its items are `next, rank, diff, hash, lanes`.
     """
     tb = H[nd + TB]
-    serial = H[bucket + B_SERIAL]
-    rows = H[bucket + B_ITEMS + PTR]
-    n = H[bucket + B_ITEMS + LEN]
-    cap = H[bucket + B_ITEMS + CAP]  # the bucket's own words may be overwritten while its rows are visited
     nk = H[tb + KEYS]
     step = WAITING + nk + H[tb + WIDTH] - 2
-    count = n // step
-    parts = rows + H[bucket + B_PARTS_AT] if n and H[bucket + B_PARTED] == n else 0
-    bits = H[bucket + B_PART_BITS]
+    v = bucket + B_ITEMS
+    parts = H[bucket + B_PARTS]
+    count = H[v + LEN] // step + (H[parts + ROWS] if parts else 0)
     bulky = count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[bucket + B_PUT_OFF] == 0
     if bulky and H[W + GENERAL] == 0:
-        visit_bulk(H, W, nd, tb, rows, count, rounds, parts, bits)
-    else:
-        for x in range(0, n, step):
-            if x % (AHEAD * step) == 0:
-                ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
-            row = rows + x
-            if x and same(H, row + WAITING, row - step + WAITING, nk):  # the key before it
-                rc = H[row - step + 3]
-            else:
-                rc = record_of(H, W, tb, row + WAITING, H[row + 3])
-            H[row + 3] = rc
-            if H[rc + nk + DONE] == serial:
-                H[rows + x] = H[rc + nk + HEAD]
-            else:
-                H[rc + nk + DONE] = serial
-            H[rc + nk + HEAD] = x
-        for x in range(0, n, step):
-            if x % (AHEAD * step) == 0:
-                ask_for_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
-            rc = H[rows + x + 3]
-            if H[rc + nk + DONE] == serial:
-                H[rc + nk + DONE] = -1
-                many = 0
-                y = H[rc + nk + HEAD]
-                while y >= 0:
-                    many += 1
-                    y = H[rows + y]
-                H[W + VISITS] += 1
-                visit_key(H, W, nd, tb, rc, rounds, rows, H[rc + nk + HEAD], many)
-                lighten_joins(H, W, nd, 0)
+        parts = parts_of(H, W, nd, bucket, v)
+        drop_vector(H, W, v)
+        visit_bulk(H, W, nd, tb, parts, rounds)
+        return
+    if parts:
+        spill_parts(H, W, parts, v, nk)
+    serial = H[bucket + B_SERIAL]
+    rows = H[v + PTR]
+    n = H[v + LEN]
+    cap = H[v + CAP]  # the bucket's own words may be overwritten while its rows are visited
+    for x in range(0, n, step):
+        if x % (AHEAD * step) == 0:
+            ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+        row = rows + x
+        if x and same(H, row + WAITING, row - step + WAITING, nk):  # the key before it
+            rc = H[row - step + 3]
+        else:
+            rc = record_of(H, W, tb, row + WAITING, H[row + 3])
+        H[row + 3] = rc
+        if H[rc + nk + DONE] == serial:
+            H[rows + x] = H[rc + nk + HEAD]
+        else:
+            H[rc + nk + DONE] = serial
+        H[rc + nk + HEAD] = x
+    for x in range(0, n, step):
+        if x % (AHEAD * step) == 0:
+            ask_for_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+        rc = H[rows + x + 3]
+        if H[rc + nk + DONE] == serial:
+            H[rc + nk + DONE] = -1
+            many = 0
+            y = H[rc + nk + HEAD]
+            while y >= 0:
+                many += 1
+                y = H[rows + y]
+            H[W + VISITS] += 1
+            visit_key(H, W, nd, tb, rc, rounds, rows, H[rc + nk + HEAD], many)
+            lighten_joins(H, W, nd, 0)
     if cap:
         release(H, W, rows, cap)

@@ -14,6 +14,7 @@ from ebbflow.operators.near import ask_for_keys
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
+    B_PARTS,
     B_SERIAL,
     KIND,
     OP,
@@ -23,11 +24,11 @@ from ebbflow.operators.node import (
     bucket_for,
     row_lanes,
 )
-from ebbflow.operators.parted import part_block
+from ebbflow.operators.parted import are_many, part_block, parts_of
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.clock import is_complete
-from ebbflow.trace.heap import BLOCK, CROWD, LAST, LEN, PARTING, PTR, ROW, reserve
+from ebbflow.trace.heap import BLOCK, CAP, CROWD, LAST, LEN, PTR, ROW, drop_vector, reserve
 from ebbflow.trace.segment import VALUE, push_entry
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import KEYS, QUEUED, WIDTH, segment_of
@@ -100,13 +101,15 @@ def arrive(H, W, nd, rounds, ranks, rstep, diffs, dstep, sign, n):
     """The block's rows have come to an arrangement or a reduction, at these rounds and at times that are complete."""
     b = H[W + BLOCK]
     hash_block(H, b, H[H[nd + TB] + KEYS], n, LAST)
-    if H[W + PARTING]:
-        part_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
-    elif H[nd + KIND] != REDUCE:
-        v = bucket_for(H, W, nd, rounds) + B_ITEMS
-        wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
-    elif H[W + CROWD] and H[nd + OP] != ASKED:
-        v = bucket_for(H, W, nd, rounds) + B_CROWD
-        wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
+    if H[nd + KIND] != REDUCE or (H[W + CROWD] and H[nd + OP] != ASKED):
+        bucket = bucket_for(H, W, nd, rounds)
+        v = bucket + (B_ITEMS if H[nd + KIND] != REDUCE else B_CROWD)
+        if H[bucket + B_PARTS] or are_many(H, W, H[nd + TB], n + H[v + LEN] // (WAITING + row_lanes(H, nd))):
+            f = parts_of(H, W, nd, bucket, v)
+            if H[v + CAP]:
+                drop_vector(H, W, v)
+            part_block(H, W, f, ranks, rstep, diffs, dstep, sign, n)
+        else:
+            wait_rows(H, W, v, b, row_lanes(H, nd), ranks, rstep, diffs, dstep, sign, n)
     else:
         add_to_keys(H, W, nd, b, rounds, ranks, rstep, diffs, dstep, sign, n)

@@ -1,7 +1,7 @@
 """Bulk: many rows at once, put in the order of their keys' hashes.
 
-A bulk never becomes records.  Its rows are scattered once by the first bits of the hash, so that each part fits into
-the cache, and once more inside each part; what is left to sort are a few rows that share those bits.
+Rows that fit into the cache are scattered by the next bits of the hash, as many as there are rows; what is left to sort
+are a few rows that share those bits.
 
 Rule: rows leave sorted by (hash, key, values, rank), equal ones summed, zeros dropped.
 """
@@ -14,39 +14,40 @@ from ebbflow.trace.heap import (
     BULK2,
     CAP,
     COUNTS,
-    COUNTS2,
     LARGE,
     OVERFLOW,
+    PAIR,
     VECTOR,
     copy_words,
     drop_vector,
     fail,
+    hash_lanes,
     reserve,
     same,
     sum_fits,
 )
+from ebbflow.trace.packed import first_of, second_of
 from ebbflow.trace.segment import sort_rows
 
 HASH_BITS = 63
-PART = 4096  # rows scattered together the second time
 FEW = 24  # rows of one key that are compared each with each
+WORD_ROOM = 4  # words to order a row in that is one word
 
 
 @kernel
-def scatter(H, p, n, step, skip, to, w, shift, mask, counts):
-    """Put the words from `skip` on of n rows in order of some bits of their hashes, word 2 of what is put.
+def scatter(H, p, n, w, to, shift, mask, counts):
+    """Put n rows of w words in order of some bits of their hashes, their word 2.
 
     leaves: counts[i] is where the rows of the i-th value end, in rows.
     """
     size = mask + 1
     for i in range(size + 1):
         H[counts + i] = 0
-    for i in range(n):
-        H[counts + 1 + ((H[p + i * step + skip + 2] >> shift) & mask)] += 1
+    for e in range(p, p + n * w, w):
+        H[counts + 1 + ((H[e + 2] >> shift) & mask)] += 1
     for i in range(size):
         H[counts + i + 1] += H[counts + i]
-    for i in range(n):
-        e = p + i * step + skip
+    for e in range(p, p + n * w, w):
         c = counts + ((H[e + 2] >> shift) & mask)
         q = to + H[c] * w
         H[c] += 1
@@ -101,25 +102,17 @@ def put_alike(H, p, n, w, o):
         copy_words(H, a, o + before * w, w)
 
 
-@inline
-def part_bits(n):
-    """By how many bits of the hash n rows are scattered first."""
-    bits = 0
-    while (PART << bits) < n and bits < 12:
-        bits += 1
-    return bits
-
-
 @kernel
-def order_part(H, W, p, m, step, skip, w, shift, o):
-    """Order the words from `skip` on of m rows, and put what is left at o, which is not behind p.  Returns its end."""
+def order_rows(H, W, p, n, w, shift):
+    """Put n rows at p in order, whose hashes differ in the last `shift` bits.  Returns how many are left."""
     fine = 0
-    while (1 << fine) < m and fine < 16:
+    while (1 << fine) < n and fine < 16:
         fine += 1
-    side = reserve(H, W, W + BULK2, m * w)
-    counts = reserve(H, W, W + COUNTS2, (1 << fine) + 1)
-    scatter(H, p, m, step, skip, side, w, shift - fine, (1 << fine) - 1, counts)
+    side = reserve(H, W, W + BULK2, n * w)
+    counts = reserve(H, W, W + COUNTS, (1 << fine) + 1)
+    scatter(H, p, n, w, side, shift - fine, (1 << fine) - 1, counts)
     i = 0
+    o = p
     for j in range(1 << fine):
         e = H[counts + j]
         if e > i:
@@ -136,43 +129,99 @@ def order_part(H, W, p, m, step, skip, w, shift, o):
                     copy_words(H, a, o, (e - i) * w)
                 o += w * sum_equal(H, W, o, e - i, w)
         i = e
+    return (o - p) // w
+
+
+@inline
+def sort_words(H, p, n):
+    """Sort n pairs `hash, word`, few of them."""
+    for i in range(p + 2, p + 2 * n, 2):
+        h = H[i]
+        word = H[i + 1]
+        j = i - 2
+        while j >= p and (H[j] > h or (H[j] == h and H[j + 1] > word)):
+            H[j + 2] = H[j]
+            H[j + 3] = H[j + 1]
+            j -= 2
+        H[j + 2] = h
+        H[j + 3] = word
+
+
+@kernel
+def write_words(H, W, p, n, rank, diff, lanes, o):
+    """n pairs `hash, word` as rows `rank, diff, hash, lanes` at o; of equal ones that stand together, the diffs are
+    summed.  Returns the end.
+    """
+    w = 3 + lanes
+    for i in range(p, p + 2 * n, 2):
+        if i > p and H[i + 1] == H[i - 1] and H[i] == H[i - 2]:
+            if not sum_fits(H[o - w + 1], diff):
+                fail(H, W, OVERFLOW, 0, rank, diff)
+                return o
+            H[o - w + 1] += diff
+            continue
+        H[o] = rank
+        H[o + 1] = diff
+        H[o + 2] = H[i]
+        if lanes:
+            H[o + 3] = first_of(H[i + 1])
+        if lanes > 1:
+            H[o + 4] = second_of(H[i + 1])
+        o += w
     return o
 
 
 @kernel
-def order_parts(H, W, p, counts, bits, step, skip):
-    """Order rows of `step` words at p that are parted by so many bits, in their place; what is left of each begins with
-    its word `skip`.  Returns how many are left.
+def order_words(H, W, p, n, rank, diff, lanes, nk, shift, to):
+    """The same for n rows of one rank and diff whose lanes are two or fewer, in one word each; they go to `to`.
 
-    needs:  at `counts` stands where each part ends, in rows.
+    needs:  at p, WORD_ROOM words for each of them, of which their words are the first.
     """
-    w = step - skip
-    begin = 0
-    o = p
-    for part in range(1 << bits):
-        end = H[counts + part]
-        if end > begin:
-            o = order_part(H, W, p + begin * step, end - begin, step, skip, w, HASH_BITS - bits, o)
-        begin = end
-    return (o - p) // w
-
-
-@kernel
-def order_bulk(H, W, p, n, step):
-    """Order n waiting rows of `step` words at p.  Returns how many are left, `rank, diff, hash, lanes`
-    each, in BULK.
-    """
-    w = step - 1  # all but the link
-    bits = part_bits(n)
-    bulk = reserve(H, W, W + BULK, n * w)
-    counts = reserve(H, W, W + COUNTS, (1 << bits) + 1)
-    scatter(H, p, n, step, 1, bulk, w, HASH_BITS - bits, (1 << bits) - 1, counts)
-    return order_parts(H, W, bulk, counts, bits, w, 0)
+    fine = 0
+    while (2 << fine) < n and fine < 16:
+        fine += 1
+    mask = (1 << fine) - 1
+    down = shift - fine
+    counts = reserve(H, W, W + COUNTS, mask + 2)
+    for i in range(mask + 2):
+        H[counts + i] = 0
+    hashes = p + n
+    pairs = p + 2 * n
+    lane = reserve(H, W, W + PAIR, 2)
+    for i in range(n):
+        H[lane] = first_of(H[p + i])
+        H[lane + 1] = second_of(H[p + i])
+        h = hash_lanes(H, lane, nk)
+        H[hashes + i] = h
+        H[counts + 1 + ((h >> down) & mask)] += 1
+    for i in range(mask + 1):
+        H[counts + i + 1] += H[counts + i]
+    for i in range(n):
+        h = H[hashes + i]
+        c = counts + ((h >> down) & mask)
+        q = pairs + 2 * H[c]
+        H[c] += 1
+        H[q] = h
+        H[q + 1] = H[p + i]
+    i = 0
+    o = to
+    w = 3 + lanes
+    for j in range(mask + 1 if diff else 0):
+        m = H[counts + j] - i
+        if m <= FEW:
+            sort_words(H, pairs + 2 * i, m)
+            o = write_words(H, W, pairs + 2 * i, m, rank, diff, lanes, o)
+        else:
+            n = (write_words(H, W, pairs + 2 * i, m, rank, diff, lanes, o) - o) // w
+            sort_rows(H, W, o, n, w)
+            o += w * sum_equal(H, W, o, n, w)
+        i += m
+    return (o - to) // w
 
 
 @kernel
 def drop_bulk(H, W):
     """Give back what a large bulk took."""
-    for v in range(W + BULK, W + COUNTS2 + VECTOR, VECTOR):
+    for v in range(W + BULK, W + COUNTS + VECTOR, VECTOR):
         if H[v + CAP] >= LARGE:
             drop_vector(H, W, v)

@@ -1,25 +1,30 @@
 """A crowd: many rows that come to a reduction at once.
 
 One by one, each row would make a record for its key.  In a crowd rows wait as they are; when their rounds come, they
-are put in order of their keys.  A key that is new has a record only while it is visited, and is then sealed.
+are put in order of their keys.  A key without a record has one only while it is visited; what is new of it is sealed.
 
-Rule: a key that was there before, in a record or in the spine, gets its rows and waits for its visit as ever.
+Rule: a key that has a record, or owes a visit at later rounds, gets its rows and waits for its visit as ever.
 """
 
 from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
-from ebbflow.operators.bulk import drop_bulk, order_bulk
-from ebbflow.operators.edges import lighten_joins
+from ebbflow.operators.bulk import drop_bulk
+from ebbflow.operators.edges import flush, is_heavy, lighten_joins
+from ebbflow.operators.grown import may_grow, visit_grown
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read
-from ebbflow.operators.node import B_CROWD, TB, WAITING, bucket_for, queue
+from ebbflow.operators.node import B_CROWD, B_PARTS, KEPT, TB, WAITING, bucket_for, queue
+from ebbflow.operators.parted import parts_of, spill_parts, take_part
 from ebbflow.operators.reduce import visit_reduce
+from ebbflow.operators.sealing import begin_sealing, end_sealing, put_down
 from ebbflow.operators.sums import touch_input
 from ebbflow.trace.batch import seal
 from ebbflow.trace.heap import (
     BULK,
     CAP,
+    DELTA,
     ERROR,
+    GUARD,
     KEEP,
     KEY_AT,
     LARGE,
@@ -34,15 +39,17 @@ from ebbflow.trace.heap import (
     push_word,
     release,
     reserve,
+    rounds_precede,
     same,
 )
-from ebbflow.trace.segment import STAMP, push_entry
-from ebbflow.trace.spine import add_batch, load_key, record_of
+from ebbflow.trace.packed import LANES, LISTS, ROWS, drop_pack
+from ebbflow.trace.segment import OLD, STAMP, push_entry
+from ebbflow.trace.spine import add_batch, are_few, load_key, read_key, record_of
 from ebbflow.trace.table import (
     COUNT,
     FAMILIES,
+    FOLDS,
     KEYS,
-    QUEUED,
     RECORD,
     SPINE,
     WIDTH,
@@ -51,6 +58,16 @@ from ebbflow.trace.table import (
     forget_key,
     segment_of,
 )
+
+
+@kernel
+def drop_record(H, W, tb, rc):
+    """A record that is no longer in the table is nobody's."""
+    for f in range(H[tb + FAMILIES]):
+        sg = segment_of(H, tb, rc, f)
+        if H[sg + CAP]:
+            release(H, W, H[sg + PTR], H[sg + CAP])
+    release(H, W, rc, H[tb + RECORD])
 
 
 @kernel
@@ -66,9 +83,7 @@ def stream_record(H, W, tb, rc):
         at = H[v + LEN]
         copy_words(H, H[sg + PTR], reserve(H, W, v, at + m) + at, m)
         H[v + LEN] = at + m
-        if H[sg + CAP]:
-            release(H, W, H[sg + PTR], H[sg + CAP])
-    release(H, W, rc, H[tb + RECORD])
+    drop_record(H, W, tb, rc)
 
 
 @kernel
@@ -95,19 +110,70 @@ def add_rows(H, W, nd, tb, rc, row, n, step, rounds):
 
 
 @kernel
-def visit_crowd(H, W, nd, tb, p, count, step, rounds):
-    """Waiting rows in order of their keys: new keys are visited now, and sealed."""
+def stays_sealed(H, W, tb, rc, rounds):
+    """Whether a visit at these rounds leaves no more of a record than new entries: the key has no past that may be
+    followed along lines, owes no other visit, and its entries are no sums, which are in one place.
+    """
+    if H[tb + FOLDS]:
+        return False
+    for f in range(H[tb + FAMILIES]):
+        sg = segment_of(H, tb, rc, f)
+        w = H[tb + WIDTH + f]
+        if H[sg + OLD]:
+            return False
+        for e in range(H[sg + PTR], H[sg + PTR] + H[sg + LEN] * w, w):
+            if not rounds_precede(H[e], rounds, H[W + GUARD]):
+                return False
+    return True
+
+
+@kernel
+def moved_key(H, W, tb, key, h, rounds):
+    """The record of a sealed key that does not stay sealed, 0 for any other.
+
+    leaves: one that stays sealed has a record for its visit.
+    """
+    if are_few(H, tb):
+        rc = read_key(H, W, tb, key, h)
+        if rc == 0 or stays_sealed(H, W, tb, rc, rounds):
+            return 0
+        forget_key(H, tb, rc, h)
+        drop_record(H, W, tb, rc)
+    return load_key(H, W, tb, key, h)
+
+
+@kernel
+def visit_once(H, W, nd, tb, rc, row, n, step, rounds):
+    """A key gets n rows and its visit.  rc: the record that it has for this visit, 0 if it is new.
+
+    needs:  it owes no other visit, before and behind this one.
+    leaves: what was said, `rank, diff, lanes` each, in DELTA.
+    """
+    h = H[row + 2]
+    if rc == 0:
+        rc = add_key(H, W, tb, row + 3, h)
+        for k in range(H[tb + FAMILIES]):
+            H[segment_of(H, tb, rc, k) + STAMP] = H[W + STEP]  # nothing of it is saved: undoing drops the batch
+    add_rows(H, W, nd, tb, rc, row, n, step, rounds)
+    H[W + VISITS] += 1
+    H[W + KEY_AT] = rc
+    visit_reduce(H, W, nd, tb, rc, rounds)
+    if H[W + ERROR] == 0:
+        forget_key(H, tb, rc, h)
+        drop_record(H, W, tb, rc)
+
+
+@kernel
+def visit_part(H, W, nd, tb, row, n, w, f, rounds):
+    """n rows of w words in order of their keys: those without a record are visited now, and put down to be sealed."""
     nk = H[tb + KEYS]
-    w = step - 1
-    n = order_bulk(H, W, p, count, step)
-    row = H[W + BULK + PTR]
+    grows = may_grow(H, nd, tb) and are_few(H, tb)
     end = row + n * w
-    H[W + STREAM + LEN] = 0
     asked = row
     while row < end:
         if row >= asked:
             many = min(AHEAD, (end - row) // w)
-            ask_for_keys(H, W, tb, 0, row + 2, w, many)
+            ask_for_keys(H, W, tb, 1 if grows else 0, row + 2, w, many)
             ask_for_read(H, W, nd, 1, row + 2, w, many)
             asked = row + many * w
         m = 1
@@ -115,60 +181,78 @@ def visit_crowd(H, W, nd, tb, p, count, step, rounds):
             m += 1
         h = H[row + 2]
         rc = find(H, tb, row + 3, h)
-        if rc == 0 and H[tb + SPINE]:
-            rc = load_key(H, W, tb, row + 3, h)
+        grown = rc == 0 and grows and visit_grown(H, W, nd, tb, row, m, w, rounds)
+        if rc == 0 and not grown and H[tb + SPINE]:
+            rc = moved_key(H, W, tb, row + 3, h, rounds)
+        if rc == 0 and not grown:
+            visit_once(H, W, nd, tb, find(H, tb, row + 3, h), row, m, w, rounds)
+        if H[W + ERROR]:
+            return  # the refusal names the key
         if rc:
             add_rows(H, W, nd, tb, rc, row, m, w, rounds)
             queue(H, W, nd, rc, rounds)
         else:
-            rc = add_key(H, W, tb, row + 3, h)
-            for f in range(H[tb + FAMILIES]):
-                H[segment_of(H, tb, rc, f) + STAMP] = H[W + STEP]  # nothing of it is saved: undoing drops the batch
-            add_rows(H, W, nd, tb, rc, row, m, w, rounds)
-            H[W + VISITS] += 1
-            H[W + KEY_AT] = rc
-            visit_reduce(H, W, nd, tb, rc, rounds)
+            said = H[W + DELTA + LEN] // H[tb + WIDTH + 1] if H[nd + KEPT] else 0
+            put_down(H, W, tb, f, row, m, w, H[W + DELTA + PTR], said)
+            if is_heavy(H, W, nd):
+                flush(H, W, nd)
             lighten_joins(H, W, nd, 1)
-            if H[W + ERROR]:
-                break  # the refusal names the key
-            if H[rc + nk + QUEUED] == 0:
-                forget_key(H, tb, rc, h)
-                stream_record(H, W, tb, rc)
         row += m * w
-    seal_stream(H, W, tb)
+
+
+@kernel
+def visit_crowd(H, W, nd, tb, parts, rounds):
+    """Rows that wait in parts come to their keys, part by part."""
+    f = begin_sealing(H, W, tb)
+    for i in range(H[parts + LISTS]):
+        n = take_part(H, W, parts, i, H[tb + KEYS])
+        if n and H[W + ERROR] == 0:
+            visit_part(H, W, nd, tb, H[W + BULK + PTR], n, 3 + H[parts + LANES], f, rounds)
+    end_sealing(H, W, tb, f, rounds)
+    drop_pack(H, W, f)
+    drop_pack(H, W, parts)
     drop_bulk(H, W)
 
 
 @kernel
 def admit_crowd(H, W, nd, rounds):
     """The rows that wait for these rounds, the next ones, come to their keys."""
-    v = bucket_for(H, W, nd, rounds) + B_CROWD
-    p = H[v + PTR]
-    n = H[v + LEN]
-    cap = H[v + CAP]
-    if n == 0:
-        return
-    H[v + PTR] = 0
-    H[v + LEN] = 0
-    H[v + CAP] = 0
+    bucket = bucket_for(H, W, nd, rounds)
+    v = bucket + B_CROWD
     tb = H[nd + TB]
     nk = H[tb + KEYS]
     step = WAITING + nk + H[tb + WIDTH] - 2
-    count = n // step
-    if count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP]:
-        visit_crowd(H, W, nd, tb, p, count, step, rounds)
-    else:
-        x = p
-        asked = p
-        while x < p + n:
-            if x >= asked:
-                ask_for_keys(H, W, tb, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
-                asked = x + AHEAD * step
-            m = 1  # rows of one key that stand together
-            while x + m * step < p + n and same(H, x + 3, x + m * step + 3, 1 + nk):
-                m += 1
-            rc = record_of(H, W, tb, x + WAITING, H[x + 3])
-            add_rows(H, W, nd, tb, rc, x + 1, m, step, rounds)
-            queue(H, W, nd, rc, rounds)
-            x += m * step
-    release(H, W, p, cap)
+    parts = H[bucket + B_PARTS]
+    count = H[v + LEN] // step + (H[parts + ROWS] if parts else 0)
+    bulky = count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP]
+    if bulky:
+        parts = parts_of(H, W, nd, bucket, v)
+    elif parts:
+        spill_parts(H, W, parts, v, nk)
+    H[bucket + B_PARTS] = 0
+    p = H[v + PTR]
+    n = H[v + LEN]
+    cap = H[v + CAP]
+    H[v + PTR] = 0
+    H[v + LEN] = 0
+    H[v + CAP] = 0
+    if bulky:
+        if cap:
+            release(H, W, p, cap)
+        visit_crowd(H, W, nd, tb, parts, rounds)
+        return
+    x = p
+    asked = p
+    while x < p + n:
+        if x >= asked:
+            ask_for_keys(H, W, tb, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
+            asked = x + AHEAD * step
+        m = 1  # rows of one key that stand together
+        while x + m * step < p + n and same(H, x + 3, x + m * step + 3, 1 + nk):
+            m += 1
+        rc = record_of(H, W, tb, x + WAITING, H[x + 3])
+        add_rows(H, W, nd, tb, rc, x + 1, m, step, rounds)
+        queue(H, W, nd, rc, rounds)
+        x += m * step
+    if cap:
+        release(H, W, p, cap)

@@ -56,7 +56,6 @@ from ebbflow.operators.node import (
     row_lanes,
     wait_row,
 )
-from ebbflow.operators.parted import begin_parts, end_parts, place_parts, takes_parts
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.running import run_block
 from ebbflow.operators.sums import touch_input
@@ -77,7 +76,6 @@ from ebbflow.trace.heap import (
     ME,
     NODE_COUNT,
     NODES,
-    PARTING,
     POURED,
     PTR,
     REFUSED,
@@ -513,8 +511,7 @@ def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
         m = min(BLOCK_ROWS, n - at)
         pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at * dstep, dstep, m)
         at += m
-        if H[W + PARTING] == 0:  # while rows are parted, no others may come
-            drain(H, W)
+        drain(H, W)
 
 
 @kernel
@@ -529,15 +526,7 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
         if not takes_blocks(H, W, nd, ed, n):
             others = True
             continue
-        to = H[ed + TO]
-        if H[ed + ADD] == 0 and takes_parts(H, W, to, n):
-            begin_parts(H, W, to, n)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
-            place_parts(H, W, to)
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
-            end_parts(H, W, to)
-        else:
-            pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
+        pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
         H[W + INSERTS] += n
     H[W + CROWD] = crowd
     return others

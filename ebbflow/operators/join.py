@@ -70,6 +70,7 @@ GROUP = 3
 LOOSE_ROWS = 4  # rows that a buffer may have more than twice what was left of it, before its times are advanced
 MANY = 4  # from so many times on both sides, histories are merged along time and not paired
 LONG = 16  # from so many rows of a key on, it pays to see what comes on the other side first
+NOBODY, RECORDS, ANY_KEY = 0, 1, 2  # which keys are looked for
 
 NULL = -9223372036854775808
 
@@ -411,12 +412,28 @@ def show_readers(H, W, nd, family, rc, nk, h, deltas, dn, dw, rounds):
 
 
 @kernel
-def anyone_to_show(H, nd, family):
-    """Whether some join that reads this family of the node has anything on its other side."""
+def who_looks(H, nd, family):
+    """Which keys that the node gets now the joins that read this family may have on their other side: none, those of
+    which there are records, or any; these also where the other side is the node's own.
+    """
+    found = NOBODY
     p = H[nd + READERS + 2 * family]
     for i in range(H[nd + READERS + 2 * family + 1]):
         jn = H[p + 2 * i]
         tb = H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB]
-        if H[tb + COUNT] or H[tb + SPINE]:
+        if H[tb + SPINE] or tb == H[nd + TB]:
+            found = ANY_KEY
+        elif H[tb + COUNT] and found == NOBODY:
+            found = RECORDS
+    return found
+
+
+@inline
+def is_looked_for(H, nd, family, key, h):
+    """Whether some join that reads this family of the node has a record of the key on its other side."""
+    p = H[nd + READERS + 2 * family]
+    for i in range(H[nd + READERS + 2 * family + 1]):
+        jn = H[p + 2 * i]
+        if find(H, H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB], key, h):
             return True
     return False

@@ -14,20 +14,24 @@ from ebbflow.columns.memory import ask_for
 from ebbflow.operators.block import HASHES
 from ebbflow.operators.node import LEFT, LEFT_FAMILY, READERS, RIGHT, RIGHT_FAMILY, TB
 from ebbflow.trace.batch import (
+    BITS,
     DIRECTORY,
     FIRST_KEY,
     HASH_BITS,
     KEY_LANES,
     LANE,
+    LANES,
     RADIX,
+    ROUNDS_LANE,
     SIZE,
     bucket_start,
     family_at,
     item_at,
     start_at,
+    start_of,
 )
 from ebbflow.trace.heap import BLOCK, LEN, NEAR, PTR, hash_lanes
-from ebbflow.trace.spine import BATCH, PLACES
+from ebbflow.trace.spine import BATCH, PLACES, are_few
 from ebbflow.trace.table import ADDRESS, FAMILIES, KEYS, MASK, RECORD, SLOTS_AT, SPINE, WIDTH, segment_of, tag_of
 
 AHEAD = 32  # keys that are asked for at once: some hundred lines of cache
@@ -62,13 +66,16 @@ def likely_record(H, tb, h):
 
 @kernel
 def ask_for_sealed(H, W, tb, family, hashes, step, n):
-    """Ask for what the large batches behind a table have of those of n keys that have no record."""
+    """Ask for what the large batches behind a table have of those of n keys that have no record: in a family, and with
+    the first in all, since keys that get rows are moved.
+    """
     spine = H[tb + SPINE]
+    few = are_few(H, tb)  # of many, most will have nothing of a key
+    end = H[tb + FAMILIES] if few and family == 0 else family + 1
     for k in range(H[spine + PLACES + LEN]):
         b = H[H[H[spine + PLACES + PTR] + k] + BATCH]
         if H[b + SIZE] < H[W + NEAR] * LINE:
             continue
-        f = family_at(H, b, family)
         directory = b + H[b + DIRECTORY]
         down = HASH_BITS - H[b + RADIX]
         for i in range(n):
@@ -81,7 +88,18 @@ def ask_for_sealed(H, W, tb, family, hashes, step, n):
                 first = bucket_start(H, b, h >> down)
                 for j in range(H[b + KEY_LANES]):
                     ask_for(item_at(H, b, b + FIRST_KEY + j * LANE, first))
-                ask_for(start_at(H, b, f, first))
+                for f in range(family, end):
+                    ask_for(start_at(H, b, family_at(H, b, f), first))
+        for i in range(n if few else 0):
+            h = H[hashes + i * step]
+            if likely_record(H, tb, h) == 0:
+                first = bucket_start(H, b, h >> down)
+                for f in range(family, end):
+                    fam = family_at(H, b, f)
+                    start = start_of(H, b, fam, first)
+                    for j in range(H[fam + LANES]):
+                        if H[fam + ROUNDS_LANE + j * LANE + BITS]:
+                            ask_for(item_at(H, b, fam + ROUNDS_LANE + j * LANE, start))
 
 
 @kernel

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, VECTOR, copy_words, release, reserve
+from ebbflow.trace.packed import drop_pack
 from ebbflow.trace.table import KEYS, QUEUED, WIDTH
 
 # ---- a node -----------------------------------------------------------------------------------
@@ -42,9 +43,8 @@ SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put asid
 
 # ---- a bucket: rounds, serial, a vector of keys or rows, a vector of the rows of a crowd --------------
 B_ROUNDS, B_SERIAL, B_ITEMS, B_CROWD = 0, 1, 2, 6
-# ---- an arrangement has no crowds, but
-B_PARTED, B_PARTS_AT, B_PART_BITS = 5, 6, 9  # so many words, if there are no others, are parted; where; how finely
-B_PUT_OFF = 7  # whether a join left word among its rows
+B_PARTS = 5  # the address of the parts in which very many rows wait, else 0
+B_PUT_OFF = 7  # of an arrangement, which has no crowds: whether a join left word among its rows
 NO_TIME = -1  # in the place of a waiting row's rank: a join has put off what it owes the key
 BUCKET = 10
 WAITING = 4  # the words of a waiting row in front of its lanes
@@ -130,6 +130,8 @@ def clear_pending(H, W, nd):
         for v in range(p + b + B_ITEMS, p + b + BUCKET, VECTOR):
             if H[v + CAP]:
                 release(H, W, H[v + PTR], H[v + CAP])
+        if H[p + b + B_PARTS]:
+            drop_pack(H, W, H[p + b + B_PARTS])
     H[nd + BUCKETS + LEN] = 0
     H[nd + BUFFER + LEN] = 0
     H[nd + ASK + LEN] = 0

@@ -31,6 +31,7 @@ from ebbflow.runtime.refusals import refusal
 from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
 from ebbflow.times.frontier import antichain
+from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
 
 Antichain = tuple[tuple[int, ...], ...]
@@ -154,7 +155,7 @@ class Host:
         (worker,) = self.workers
         ((name, (lanes, _, diffs)),) = rows.items()
         worker.slice_times = np.ascontiguousarray(times)
-        told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(diffs))
+        told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
         self.collect([told & w.REASON], results)
 
     def takes_moments(self, name: str) -> bool:
@@ -176,7 +177,7 @@ class Host:
             told, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
             lanes, diffs = rows
-            told = worker.quick_step(name, np.ascontiguousarray(lanes), diffs)
+            told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
             self.fed = lanes.shape[1]
         if told & w.REASON:
             raise refusal(worker)
@@ -424,7 +425,7 @@ def distinct(times: list[np.ndarray]) -> np.ndarray:
     if len(times) == 1 and len(times[0]) <= FEW:
         return np.array(sorted(set(times[0].tolist())), np.int64)
     first = times[0][0]
-    if all(bool((part == first).all()) for part in times):
+    if all(bool((told_once(part) == first).all()) for part in times):
         return times[0][:1]
     whole = times[0] if len(times) == 1 else np.concatenate(times)
     if (whole[1:] > whole[:-1]).all():

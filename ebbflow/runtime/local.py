@@ -309,11 +309,14 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
             if len(diffs) <= FEW and max(times[:, 0].tolist(), default=0) < upper[0][0]:
                 taken[name] = (lanes, times, diffs)
                 continue
-            complete = times[:, 0] < upper[0][0]
+            complete = lattice.told_once(times)[:, 0] < upper[0][0]
         else:
             complete = ~lattice.reached(times, np.array(upper, np.int64))
         if complete.all():
             taken[name] = (lanes, times, diffs)
+            continue
+        if len(complete) < len(diffs):  # all at one time
+            left[name] = [(lanes, times, diffs)]
             continue
         if complete.any():
             taken[name] = (lanes[:, complete], times[complete], diffs[complete])

@@ -14,10 +14,13 @@ from ebbflow.operators.edges import receive_at
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
+    B_PARTS,
     BUCKET,
     BUCKETS,
     BUFFER,
     POSITION,
+    WAITING,
+    row_lanes,
 )
 from ebbflow.runtime.walk import FINISHED, FULL, INSTRUCTION, MEETS, NOTHING, least_in, walk
 from ebbflow.trace.heap import (
@@ -36,6 +39,7 @@ from ebbflow.trace.heap import (
     REASON,
     VECTOR,
 )
+from ebbflow.trace.packed import ROWS
 
 
 @kernel
@@ -125,4 +129,6 @@ def pending_words(H, W):
         p = H[nd + BUCKETS + PTR]
         for b in range(0, H[nd + BUCKETS + LEN], BUCKET):
             total += H[p + b + B_ITEMS + LEN] + H[p + b + B_CROWD + LEN]
+            if H[p + b + B_PARTS]:
+                total += H[H[p + b + B_PARTS] + ROWS] * (WAITING + row_lanes(H, nd))
     return total

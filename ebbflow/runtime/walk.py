@@ -35,6 +35,7 @@ from ebbflow.operators.node import (
     ASK,
     B_CROWD,
     B_ITEMS,
+    B_PARTS,
     B_SERIAL,
     BUCKET,
     BUCKETS,
@@ -337,7 +338,7 @@ def walk(H, W):
                             flush(H, W, nd)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
-                    elif kind == REDUCE and H[bucket + B_CROWD + LEN]:
+                    elif kind == REDUCE and (H[bucket + B_CROWD + LEN] or H[bucket + B_PARTS]):
                         admit_crowd(H, W, nd, cur)
                         n = H[nd + BUCKETS + LEN] - BUCKET
                         bucket = H[nd + BUCKETS + PTR] + n
@@ -413,10 +414,11 @@ def put_rows(H, W, nd, rows, words):
 def feed_rows(H, W, nd, rows, moments, words):
     """Rows [lanes, n] enter at an input, and go where its edges lead.
 
-    moments: their ranks, or the one that all of them have; words: their diffs.
+    moments: their ranks, or the one that all of them have; words: their diffs, likewise.
     """
     n = rows.shape[1]
     step = 1 if len(moments) == n else 0
+    dstep = 1 if len(words) == n else 0
     in_order = 1
     for i in range(1, n * step):
         if moments[i] < moments[i - 1]:
@@ -425,11 +427,11 @@ def feed_rows(H, W, nd, rows, moments, words):
     H[W + IN_ORDER] = in_order
     at = np.int64(moments.ctypes.data) // 8 - 1
     diffs = np.int64(words.ctypes.data) // 8 - 1
-    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, 1, n):
+    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, dstep, n):
         return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
-        e = emit(H, W, nd, 0, moments[i * step], words[i])
+        e = emit(H, W, nd, 0, moments[i * step], words[i * dstep])
         for k in range(rows.shape[0]):
             H[e + k] = rows[k, i]
         if i % 4096 == 4095:

@@ -24,6 +24,7 @@ from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
 from ebbflow.runtime.gathered import Gathered
 from ebbflow.runtime.retime import retime
+from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 from ebbflow.trace import tally as tallies
@@ -379,9 +380,7 @@ class Worker:
     def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
         cell = self.plan.inputs.get(name)
         if cell is not None and lanes.shape[1]:
-            if not ranks.strides[0]:  # all the same
-                ranks = ranks[:1]
-            rows, ranks, diffs = map(np.ascontiguousarray, (lanes, ranks, diffs))
+            rows, ranks, diffs = map(np.ascontiguousarray, (lanes, told_once(ranks), told_once(diffs)))
             w.feed_rows(self.H, self.W, self.at[cell.number], rows, ranks, diffs)
 
     def run(self) -> int:

@@ -24,6 +24,11 @@ def precedes(s: ArrayLike, t: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(found)
 
 
+def told_once(column: Times) -> Times:
+    """A column whose rows are all the same, and stand in memory once, as one row; any other as it is."""
+    return column[:1] if column.strides[0] == 0 else column
+
+
 def join(s: ArrayLike, t: ArrayLike) -> Times:
     """The first moment that has seen both."""
     return np.maximum(s, t)

@@ -44,7 +44,7 @@ EFFORT = 35  # keys and entries that merges may move between two advances for no
 SEALED = 36  # words in sealed batches
 LOOSE = 37  # whether large blocks were given back since pages were last returned to the system
 NODE_COUNT = 38  # how many addresses the table of nodes has
-KEY_AT = 39  # the record of the key that a reduce looks at
+KEY_AT = 39  # the key that a reduce looks at: its record, or its lanes
 
 FREE = 40  # 128 lists of free blocks, by class
 # vectors of the header: address, length, capacity
@@ -56,9 +56,9 @@ TIMES, TIMESLOTS, COMPLETE, LOWER, UPPER = (VECTORS + 4 * (15 + i) for i in rang
 STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
 MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
-BULK, BULK2, COUNTS, COUNTS2, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(7))
-REFUSED = COLD + 8 + 4 * 7  # the row on which an expression overflowed
-CROWD = COLD + 8 + 4 * 8  # whether the rows that are delivered are many
+BULK, BULK2, COUNTS, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(6))
+REFUSED = COLD + 8 + 4 * 6  # the row on which an expression overflowed
+CROWD = COLD + 8 + 4 * 7  # whether the rows that are delivered are many
 BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
 IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
 LOWEST = CROWD + 3  # one more than the rank of the lower frontier's only element, 0 when it has several or none
@@ -69,14 +69,14 @@ PAST = CROWD + 9  # so many interned times, the first ones, precede the lower fr
 LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
 NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyway: there is no need to ask for them
 RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
-PARTING = CROWD + 20  # whether rows that come to an arrangement are counted, or put into parts
-GROWTH = CROWD + 21  # how many times as large a huge vector becomes
-INDEXED = CROWD + 22  # so many interned times, the first ones, are in their index
-GREATEST = CROWD + 23  # the rank of the interned time that is the last when rows are read from left to right
-NOTED = CROWD + 24  # a vector: the rounds at which the key that is visited will have to be visited again
-EARLY = CROWD + 28  # the least pending rounds here at the nodes of a loop before its last meeting
-QUIET = CROWD + 29  # whether this round of a loop needs no meeting but the one at its head
-HEADER = CROWD + 30  # lines of cache begin where they did before the last two words
+GROWTH = CROWD + 20  # how many times as large a huge vector becomes
+INDEXED = CROWD + 21  # so many interned times, the first ones, are in their index
+GREATEST = CROWD + 22  # the rank of the interned time that is the last when rows are read from left to right
+CUT, CUT_END = CROWD + 23, CROWD + 24  # what is left of a block of which small ones are cut
+NOTED = CROWD + 25  # a vector: the rounds at which the key that is visited will have to be visited again
+EARLY = CROWD + 29  # the least pending rounds here at the nodes of a loop before its last meeting
+QUIET = CROWD + 30  # whether this round of a loop needs no meeting but the one at its head
+HEADER = CROWD + 34  # so that lines of cache begin where structures do
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -90,6 +90,7 @@ LAST = (1 << 62) + ((1 << 62) - 1)
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
+MIDDLING, CUT_AT_MOST = 12, 64  # the class of blocks that are cut, of 256 words; the largest of what they are cut into
 RETURNED = 1  # in a large free block, behind its link: whether its pages were returned
 
 
@@ -127,6 +128,20 @@ def mark_words(p, n, closed):
         store_shared(at, load_shared(at) | bit if closed else load_shared(at) & ~bit)
 
 
+@inline
+def cut(H, W, size):
+    """A small block out of a middling one that is free, 0 when there is none: its pages are there already."""
+    p = H[W + CUT]
+    if p + size > H[W + CUT_END]:
+        p = H[W + FREE + MIDDLING]
+        if p == 0:
+            return 0
+        H[W + FREE + MIDDLING] = peek(H, p)
+        H[W + CUT_END] = p + class_size(MIDDLING)
+    H[W + CUT] = p + size
+    return p
+
+
 @kernel
 def alloc(H, W, n):
     """A block of at least n words, content undefined."""
@@ -138,6 +153,12 @@ def alloc(H, W, n):
             mark_words(p, n, 0)
         H[W + FREE + i] = H[p]
         return p
+    if class_size(i) <= CUT_AT_MOST:
+        p = cut(H, W, class_size(i))
+        if p:
+            if CHECKED:
+                mark_words(p, n, 0)
+            return p
     p = H[W + BUMP]
     end = p + class_size(i)
     if end > H[W + LIMIT]:
@@ -179,7 +200,7 @@ def regrow(H, W, v, n):
     new = class_size(class_)
     p = H[v + PTR]
     end = p + class_size(size_class(cap))
-    # the last block grows where it is, unless that would leave a free one lying: blocks are never cut again
+    # the last block grows where it is, unless that would leave a free one lying: large blocks are never cut
     if cap and end == H[W + BUMP] and p + new <= H[W + LIMIT] and H[W + FREE + class_] == 0:
         H[W + BUMP] = p + new
         H[W + LIVE] += p + new - end

@@ -89,6 +89,7 @@ COUNTING, WRITING, DONE = 0, 1, 2
 
 # a merge moves so much for each key and entry that is added: it ends before the next batch of its level
 EFFORT_A_ROW = 8
+MOST_PLACES = 4  # batches that are searched for a key again and again
 SUMS_FAMILY = 2  # entries that are no rows: they are never folded, and a key that has them is in one batch only
 
 
@@ -246,6 +247,48 @@ def read_sealed(H, W, tb, family, key, h):
             H[sg + OLD] = H[sg + LEN]
     H[sg + STAMP] = H[W + STEP]
     return sg if H[sg + LEN] else 0
+
+
+@inline
+def are_few(H, tb):
+    """Whether a key that gets rows again may stay in the spine: more batches would all be searched for it each time."""
+    return H[tb + SPINE] == 0 or H[H[tb + SPINE] + PLACES + LEN] <= MOST_PLACES
+
+
+@kernel
+def read_key(H, W, tb, key, h):
+    """What the spine has of a key, as a record that is there for one visit: the batches keep it.  Returns the record,
+    0 when there is nothing.
+
+    leaves: segments as this slice finds them; nothing of them is saved, since nothing of them is to be undone.
+    """
+    spine = H[tb + SPINE]
+    rc = 0
+    parts = 0
+    for phase in range(2):  # sealed in an earlier slice, in this one
+        for k in range(H[spine + PLACES + LEN]):
+            place = H[H[spine + PLACES + PTR] + k]
+            if (H[place + SEALED_IN] == H[W + STEP]) != (phase == 1):
+                continue
+            b = H[place + BATCH]
+            i = search(H, b, key, h)
+            if i < 0 or is_gone(H, H[place + GONE], i):
+                continue
+            if rc == 0:
+                rc = add_key(H, W, tb, key, h)
+            for f in range(H[tb + FAMILIES]):
+                append_sealed(H, W, segment_of(H, tb, rc, f), H[tb + WIDTH + f], b, f, i, phase)
+            parts += 2 if is_raw(H, b) else 1
+        if phase == 0 and rc:
+            for f in range(H[tb + FAMILIES]):
+                sg = segment_of(H, tb, rc, f)
+                if parts > 1:
+                    compact(H, W, sg, H[tb + WIDTH + f])
+                H[sg + OLD] = H[sg + LEN]
+    if rc:
+        for f in range(H[tb + FAMILIES]):
+            H[segment_of(H, tb, rc, f) + STAMP] = H[W + STEP]
+    return rc
 
 
 @inline
@@ -429,19 +472,62 @@ def fold_both(H, W, tb, f, a, i, b, j):
     return H[sg + LEN]
 
 
+@inline
+def are_apart(H, a, b):
+    """Whether no entry of one batch can be added to one of the other: their rounds are others in every family."""
+    for f in range(H[a + FAMILY_COUNT]):
+        one = family_at(H, a, f)
+        two = family_at(H, b, f)
+        if (
+            H[one + ENTRIES]
+            and H[two + ENTRIES]
+            and H[one + ROUNDS_LANE + HI] >= H[two + ROUNDS_LANE + LO]
+            and H[two + ROUNDS_LANE + HI] >= H[one + ROUNDS_LANE + LO]
+        ):
+            return False
+    return True
+
+
+@inline
+def is_copied(H, a, i, b, j):
+    """Whether what key i of a and key j of b (either may be none, -1) have is merged by standing side by side."""
+    if (i >= 0 and is_raw(H, a)) or (j >= 0 and is_raw(H, b)):
+        return False
+    return i < 0 or j < 0 or are_apart(H, a, b)
+
+
+@inline
+def entries_of(H, b, f, i):
+    """How many entries key i of a batch has in family f; none if there is no such key, -1."""
+    if i < 0:
+        return 0
+    s = family_at(H, b, f)
+    return start_of(H, b, s, i + 1) - start_of(H, b, s, i)
+
+
+@kernel
+def copy_sealed(H, b, f, i, to, e):
+    """Write what key i of a batch has in family f into another batch, as entries from e on.  Returns the next one."""
+    s = family_at(H, b, f)
+    fam = family_at(H, to, f)
+    for x in range(start_of(H, b, s, i), start_of(H, b, s, i + 1)):
+        put_item(H, to, fam + ROUNDS_LANE, e, item(H, b, s + ROUNDS_LANE, x))
+        put_item(H, to, fam + DIFF_LANE, e, item(H, b, s + DIFF_LANE, x))
+        for v in range(H[fam + LANES] - 3):
+            lane = VALUE_LANE + v * LANE
+            put_item(H, to, fam + lane, e, item(H, b, s + lane, x))
+        e += 1
+    return e
+
+
 @kernel
 def count_merged(H, W, tb, d, a, i, b, j):
     """Count one key of a merge into its draft."""
     to = d + HEADER_AT
     n = H[to + KEY_COUNT]
-    one = i >= 0 and j < 0 and not is_raw(H, a)
-    two = j >= 0 and i < 0 and not is_raw(H, b)
-    if one or two:
+    if is_copied(H, a, i, b, j):
         for f in range(H[tb + FAMILIES]):
-            s = family_at(H, a, f) if one else family_at(H, b, f)
-            k = i if one else j
-            c = a if one else b
-            count_entries(H, to + H[to + FAMILY + f], n, start_of(H, c, s, k + 1) - start_of(H, c, s, k))
+            count_entries(H, to + H[to + FAMILY + f], n, entries_of(H, a, f, i) + entries_of(H, b, f, j))
         H[to + KEY_COUNT] = n + 1
         return
     total = 0
@@ -462,24 +548,15 @@ def count_merged(H, W, tb, d, a, i, b, j):
 @kernel
 def write_merged(H, W, tb, d, to, a, i, b, j, key, h):
     """Write one key of a merge into its result."""
-    one = i >= 0 and j < 0 and not is_raw(H, a)
-    two = j >= 0 and i < 0 and not is_raw(H, b)
-    if one or two:
-        c = a if one else b
-        k = i if one else j
+    if is_copied(H, a, i, b, j):
         at = put_key(H, d, to, key, h)
         for f in range(H[tb + FAMILIES]):
-            s = family_at(H, c, f)
-            fam = family_at(H, to, f)
             e = H[d + ENTRIES_PUT + f]
-            put_start(H, to, fam, at, e)
-            for x in range(start_of(H, c, s, k), start_of(H, c, s, k + 1)):
-                put_item(H, to, fam + ROUNDS_LANE, e, item(H, c, s + ROUNDS_LANE, x))
-                put_item(H, to, fam + DIFF_LANE, e, item(H, c, s + DIFF_LANE, x))
-                for v in range(H[fam + LANES] - 3):
-                    lane = VALUE_LANE + v * LANE
-                    put_item(H, to, fam + lane, e, item(H, c, s + lane, x))
-                e += 1
+            put_start(H, to, family_at(H, to, f), at, e)
+            if i >= 0:
+                e = copy_sealed(H, a, f, i, to, e)
+            if j >= 0:
+                e = copy_sealed(H, b, f, j, to, e)
             H[d + ENTRIES_PUT + f] = e
         return
     total = 0

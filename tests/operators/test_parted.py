@@ -1,11 +1,14 @@
-"""Claims about very many rows that are counted before they come: they mean what they mean one by one."""
+"""Claims about very many rows, which wait in parts: they mean what they mean one by one."""
 
 import numpy as np
 import pytest
 
 import ebbflow as ebb
-from ebbflow.operators import bulk
+from ebbflow.operators import bulk, parted
+from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
+from ebbflow.trace import packed
+from tests.trace.heaps import Bench
 
 SEALED = {"seal_rows": 16, "keep_records": 0}  # 256 rows are very many
 
@@ -51,7 +54,7 @@ def test_rows_that_come_after_are_not_forgotten():
     assert shown(edges_and_names(more=True), tables[::-1], **SEALED) == expected
 
 
-def test_a_row_that_is_refused_while_rows_are_counted_leaves_everything_as_it_was():
+def test_a_row_that_is_refused_while_rows_are_parted_leaves_everything_as_it_was():
     flow = edges_and_names()
     poisoned = some(4, 1_000, 10)
     poisoned["dst"][700] = 2**40
@@ -106,3 +109,68 @@ def test_room_for_rows_that_do_not_come_is_given_back(rows):
             live.advance_to(t + 1)
             used.append(live.counters()["words"])
         assert used[2:] == [used[2]] * 4
+
+
+def waiting(bench, rng, rows, keys, lanes, odd):
+    """Rows as they wait, `link, rank, diff, hash, lanes`; some of another rank, diff or size if they are odd."""
+    made = np.zeros((rows, kinds.WAITING + lanes), np.int64)
+    made[:, 0], made[:, 1], made[:, 2] = -1, 1, 1
+    made[:, kinds.WAITING] = rng.integers(-keys, keys, rows)
+    made[:, kinds.WAITING + 1 :] = rng.integers(-5, 5, (rows, lanes - 1))
+    if odd:
+        which = rng.random(rows) < odd
+        made[which, 1], made[which, 2] = rng.integers(1, 3, which.sum()), rng.integers(-1, 2, which.sum())
+        made[which, -1] *= 2**40
+    at = bench.heap.zeros(1)
+    for row in made:
+        bench.H[at] = row[kinds.WAITING]
+        row[3] = h.hash_lanes(bench.H, at, 1)
+    return made
+
+
+def consolidated(made):
+    """Rows `hash, key, values, rank` in order, and the sums of their diffs."""
+    sums: dict[tuple, int] = {}
+    for _, rank, diff, hash_, *values in made.tolist():
+        sums[hash_, *values, rank] = sums.get((hash_, *values, rank), 0) + diff
+    return [(row, diff) for row, diff in sorted(sums.items()) if diff]
+
+
+SHAPES = [
+    (50, 5, 2, 0),
+    (2_000, 300, 2, 0),
+    (2_000, 2, 2, 0),
+    (2_000, 300, 2, 0.01),
+    (700, 90, 1, 0),
+    (700, 90, 4, 0.3),
+]
+
+
+@pytest.mark.parametrize("rows, keys, lanes, odd", SHAPES)
+def test_parts_in_their_order_are_all_rows_in_order_and_summed(rows, keys, lanes, odd):
+    bench, rng = Bench(reserve=1 << 26), np.random.default_rng(rows + keys)
+    nd = bench.node(kinds.ARRANGE, 1, [1 + lanes])
+    made = waiting(bench, rng, rows, keys, lanes, odd)
+    parts = int(parted.new_parts(bench.H, bench.W, nd, rows))
+    parted.part_waiting(bench.H, bench.W, parts, bench.heap.keep(made.ravel()), made.size)
+    found = []
+    for i in range(int(bench.H[parts + packed.LISTS])):
+        n = int(parted.take_part(bench.H, bench.W, parts, i, 1))
+        p = int(bench.H[bench.W + h.BULK + h.PTR])
+        for rank, diff, *rest in np.array(bench.H[p : p + n * (3 + lanes)]).reshape(n, 3 + lanes).tolist():
+            found.append(((*rest, rank), diff))
+    assert found == consolidated(made)
+
+
+@pytest.mark.parametrize("odd", [0, 0.2])
+def test_rows_of_parts_that_wait_side_by_side_again_are_the_same(odd):
+    bench, rng = Bench(reserve=1 << 26), np.random.default_rng(5)
+    nd = bench.node(kinds.ARRANGE, 1, [3])
+    made = waiting(bench, rng, 500, 40, 2, odd)
+    parts = int(parted.new_parts(bench.H, bench.W, nd, 500))
+    parted.part_waiting(bench.H, bench.W, parts, bench.heap.keep(made.ravel()), made.size)
+    v = bench.heap.zeros(h.VECTOR)
+    bench.heap.load(v, made[:1].ravel())
+    parted.spill_parts(bench.H, bench.W, parts, v, 1)
+    found = np.array(bench.vector(v)).reshape(-1, made.shape[1]).tolist()
+    assert sorted(found) == sorted([*made.tolist(), made[0].tolist()])

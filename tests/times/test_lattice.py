@@ -90,3 +90,10 @@ def test_the_earliest_times_are_unordered_and_reach_all(times):
 def test_the_earliest_of_one_coordinate_is_the_least():
     assert lattice.earliest([[4], [2], [9]]).tolist() == [[2]]
     assert lattice.earliest(np.empty((0, 2), np.int64)).shape == (0, 2)
+
+
+def test_a_column_that_stands_in_memory_once_is_told_once():
+    once = np.broadcast_to(np.int64(7), 5)
+    assert lattice.told_once(once).tolist() == [7]
+    assert lattice.told_once(np.array(once)).tolist() == [7] * 5
+    assert lattice.told_once(once[:0]).tolist() == []

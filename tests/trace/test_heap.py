@@ -19,6 +19,23 @@ def test_a_block_has_the_size_of_the_least_class_that_holds_it():
         assert sizes[i] >= n and (i == 0 or sizes[i - 1] < n)
 
 
+def test_small_blocks_are_cut_out_of_a_middling_one_that_is_free():
+    bench = Bench()
+    H, W = bench.H, bench.W
+    middling = int(h.class_size(h.MIDDLING))
+    assert h.size_class(middling) == h.MIDDLING
+    p = int(h.alloc(H, W, middling))
+    h.release(H, W, p, middling)
+    bump, live = bench[h.BUMP], bench[h.LIVE]
+    held = [int(h.alloc(H, W, 24)) for _ in range(middling // 24)]
+    assert held == [p + 24 * i for i in range(middling // 24)] and bench[h.BUMP] == bump
+    assert bench[h.LIVE] == live + 24 * len(held)
+    assert h.alloc(H, W, 24) == bump  # nothing is left of it
+    h.release(H, W, held[0], 24)
+    assert h.alloc(H, W, 24) == held[0]
+    assert h.alloc(H, W, middling) > bump
+
+
 LARGE_SIZES = st.sampled_from([8, h.LARGE - 1, h.LARGE, h.LARGE + 1, h.LARGE + 511, 2 * h.LARGE])
 
 

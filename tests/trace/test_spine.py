@@ -9,7 +9,7 @@ from ebbflow.trace import batch as b
 from ebbflow.trace import heap as h
 from ebbflow.trace import spine as s
 from ebbflow.trace import table as t
-from ebbflow.trace.segment import OLD, touch
+from ebbflow.trace.segment import OLD, STAMP, touch
 from tests.trace.made import hash_of, make_heap, make_stream, make_table, read_segment
 
 pytestmark = pytest.mark.interpreted
@@ -287,3 +287,35 @@ def test_what_is_sealed_and_dropped_leaves_no_word_behind():
     s.cut_spine(told.H, told.W, told.tb)
     assert told.H[told.W + h.LIVE] == kept + draft
     assert live < kept
+
+
+def test_a_key_that_is_read_for_a_visit_stays_where_it_is():
+    told = Told()
+    told.seal({(1,): [(0, 1, 1, 5), (1, 1, 1, 6)], (2,): [(0, 1, 1, 5)]})
+    told.next()
+    told.seal({(1,): [(1, 2, -1, 6), (1, 2, 1, 7)]})
+    live = told.H[told.W + h.LIVE]
+    key, hash_ = told.heap.keep((1,)), hash_of(told.heap, (1,))
+    rc = int(s.read_key(told.H, told.W, told.tb, key, hash_))
+    sg = int(t.segment_of(told.H, told.tb, rc, 0))
+    assert read_segment(told.heap, sg, WIDTH) == [(0, 0, 1, 5), (1, 0, 1, 6), (1, 2, -1, 6), (1, 2, 1, 7)]
+    assert told.H[sg + OLD] == 2 and told.H[sg + STAMP] == told.step
+    t.forget_key(told.H, told.tb, rc, hash_)
+    assert told.H[told.W + h.LIVE] > live
+    assert summed(told.read((1,))) == {(0, 5): 1, (1, 7): 1}
+    assert s.read_key(told.H, told.W, told.tb, told.heap.keep((9,)), hash_of(told.heap, (9,))) == 0
+
+
+@pytest.mark.parametrize("rounds, left", [(0, 1), (2, 3)])
+def test_entries_of_two_batches_are_added_up_unless_their_rounds_tell_them_apart(rounds, left):
+    told = Told()
+    told.seal({(1,): [(0, 1, 1, 5), (0, 1, 1, 6)]})
+    told.next()
+    told.seal({(1,): [(rounds, 1, -1, 5)]})
+    told.next()
+    for _ in range(4):
+        s.tend(told.H, told.W, told.tb, MANY)
+        told.next()
+    assert len(told.batches()) == 1
+    assert len(told.read((1,))) == left
+    assert summed(told.read((1,))) == summed([(0, 1, 1, 5), (0, 1, 1, 6), (rounds, 1, -1, 5)])

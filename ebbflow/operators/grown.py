@@ -1,0 +1,233 @@
+"""Grown keys: rows have only ever come to them, and the answer follows from what was said of them so far.
+
+In the first rounds of a loop over a large graph most keys get rows and never lose any.  What is least or greatest, or
+whether a record is there, then changes only towards what comes: a key's old rows need not be looked at, and a key that
+is sealed need not have a record at all.
+
+Rule: whatever is said here, a visit that looks at all rows would say.  Where that is not certain, nothing is.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.join import show_readers
+from ebbflow.operators.node import DEPTH, EDGE_COUNT, KEPT, LEFT, OP, READERS, RIGHT, SPEC, TB, emit
+from ebbflow.operators.reducers import AGGREGATE, BAGGED, DISTINCT, EACH, MAX, MIN, NULL, lane_compare
+from ebbflow.operators.say import say
+from ebbflow.trace.batch import (
+    DIFF_LANE,
+    HI,
+    LANE,
+    LO,
+    RANK_LANE,
+    ROUNDS_LANE,
+    VALUE_LANE,
+    family_at,
+    item,
+    search,
+    start_of,
+)
+from ebbflow.trace.heap import (
+    DELTA,
+    DELTAS,
+    EVALS,
+    FUEL,
+    HAVE,
+    KEY_AT,
+    LEN,
+    PTR,
+    STEP,
+    VISITS,
+    WANT,
+    copy_words,
+    reserve,
+    same,
+)
+from ebbflow.trace.segment import VALUE, sort_rows
+from ebbflow.trace.spine import BATCH, GONE, PLACES, SEALED_IN, is_gone
+from ebbflow.trace.table import KEYS, SPINE, WIDTH
+
+MOST_SAID = 64  # entries that are looked through for each row
+
+
+@kernel
+def may_grow(H, nd, tb):
+    """Whether keys of a reduction can be answered from what was said: a distinct, or nothing but least and greatest.
+
+    It is kept, at rounds of at most one loop, and no join has to find in the table itself what is said just now.
+    """
+    op = H[nd + OP]
+    if H[nd + KEPT] == 0 or H[nd + DEPTH] > 1:
+        return False
+    if op == BAGGED:
+        for i in range(H[H[nd + SPEC]]):
+            aggregate = H[H[nd + SPEC] + 1 + i * AGGREGATE]
+            if aggregate != MIN and aggregate != MAX:
+                return False
+    elif op != DISTINCT and op != EACH:
+        return False
+    p = H[nd + READERS + 2]
+    for i in range(H[nd + READERS + 3]):
+        jn = H[p + 2 * i]
+        if H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB] == tb:
+            return False
+    return True
+
+
+@inline
+def only_came(H, row, n, step):
+    """Whether n rows came all at one time, and none was taken away."""
+    for x in range(row, row + n * step, step):
+        if H[x] != H[row] or H[x + 1] <= 0:
+            return False
+    return True
+
+
+@inline
+def is_plain(H, W, place, b, rank, rounds):
+    """Whether rows have only come to the keys of a batch, in this slice, at rounds and times that are not after these.
+
+    What is older may have lines along which it is followed, from the first round of a slice on.
+    """
+    if H[place + SEALED_IN] != H[W + STEP] or H[family_at(H, b, 0) + DIFF_LANE + LO] <= 0:
+        return False
+    for f in range(2):
+        fam = family_at(H, b, f)
+        if H[fam + ROUNDS_LANE + HI] > rounds or H[fam + RANK_LANE + HI] > rank:
+            return False
+    return True
+
+
+@kernel
+def have_said(H, W, b, i, nv):
+    """Add what was said of key i of a batch to HAVE: `copies, lanes`, each lanes once."""
+    step = nv + 1
+    fam = family_at(H, b, 1)
+    for e in range(start_of(H, b, fam, i), start_of(H, b, fam, i + 1)):
+        n = H[W + HAVE + LEN]
+        p = reserve(H, W, W + HAVE, n + step)
+        H[p + n] = item(H, b, fam + DIFF_LANE, e)
+        for k in range(nv):
+            H[p + n + 1 + k] = item(H, b, fam + VALUE_LANE + k * LANE, e)
+        x = p
+        while not same(H, x + 1, p + n + 1, nv):
+            x += step
+        if x < p + n:
+            H[x] += H[p + n]
+        else:
+            H[W + HAVE + LEN] = n + step
+
+
+@kernel
+def is_grown(H, W, tb, key, h, rank, rounds):
+    """Whether rows have only come to a key that has no record, up to this time and these rounds.
+
+    leaves: in HAVE, what was said of it.
+    """
+    H[W + HAVE + LEN] = 0
+    spine = H[tb + SPINE]
+    if spine == 0:
+        return True
+    nv = H[tb + WIDTH + 1] - VALUE
+    for k in range(H[spine + PLACES + LEN]):
+        place = H[H[spine + PLACES + PTR] + k]
+        b = H[place + BATCH]
+        i = search(H, b, key, h)
+        if i >= 0 and not is_gone(H, H[place + GONE], i):
+            if not is_plain(H, W, place, b, rank, rounds) or H[W + HAVE + LEN] > MOST_SAID * (nv + 1):
+                return False
+            have_said(H, W, b, i, nv)
+    return True
+
+
+@inline
+def better(H, W, a, lane, best):
+    """Which of two lanes the aggregate described at a answers: the least or the greatest, null if there is no other."""
+    if lane == NULL:
+        return best
+    if best == NULL:
+        return lane
+    c = lane_compare(H, W, lane, best, H[a + 2])
+    return lane if (c < 0 if H[a] == MIN else c > 0) else best
+
+
+@kernel
+def say_best(H, W, nd, row, n, step, values):
+    """Least and greatest values, of what was said and of n rows, each with its values behind `values` words."""
+    spec = H[nd + SPEC]
+    nv = H[spec]
+    rank = H[row]
+    was = 0
+    for x in range(H[W + HAVE + PTR], H[W + HAVE + PTR] + H[W + HAVE + LEN], nv + 1):
+        if H[x]:
+            was = x + 1
+    best = reserve(H, W, W + WANT, nv + 1)
+    for k in range(nv):
+        a = spec + 1 + k * AGGREGATE
+        x = H[was + k] if was else NULL
+        for e in range(row + values, row + values + n * step, step):
+            x = better(H, W, a, H[e + H[a + 1]], x)
+        H[best + k] = x
+    H[W + EVALS] += 1
+    if was == 0 or not same(H, was, best, nv):
+        if was:
+            say(H, W, rank, -1, was, nv)
+        say(H, W, rank, 1, best, nv)
+
+
+@kernel
+def say_there(H, W, row, n, step, values, nv):
+    """Those values of n rows are there of which that was not said; without values, it is the key."""
+    if nv == 0:
+        n = 1
+    for e in range(row, row + n * step, step):
+        there = 0
+        for x in range(H[W + HAVE + PTR], H[W + HAVE + PTR] + H[W + HAVE + LEN], nv + 1):
+            if same(H, x + 1, e + values, nv):
+                there = H[x]
+        H[W + EVALS] += 1
+        if there == 0:
+            say(H, W, H[row], 1, e + values, nv)
+
+
+@kernel
+def tell(H, W, nd, key, nk, nv, rounds):
+    """What is to be said of a key is sent on, and shown to joins."""
+    d = H[W + DELTA + PTR]
+    dw = nv + 2
+    dn = H[W + DELTA + LEN] // dw
+    if dn == 0:
+        return
+    H[W + DELTAS] += dn
+    if H[nd + EDGE_COUNT]:
+        for q in range(d, d + dn * dw, dw):
+            e = emit(H, W, nd, rounds, H[q], H[q + 1])
+            copy_words(H, key, e, nk)
+            copy_words(H, q + 2, e + nk, nv)
+    if H[nd + READERS + 3]:
+        if dn > 1:
+            sort_rows(H, W, d, dn, dw)
+        show_readers(H, W, nd, 1, key, nk, H[key - 1], d, dn, dw, rounds)
+
+
+@kernel
+def visit_grown(H, W, nd, tb, row, n, step, rounds):
+    """Visit a key without a record, to which n rows `rank, diff, hash, lanes` come, if it is a grown one.  Returns
+    whether it is.
+
+    leaves: what was said, `rank, diff, lanes` each, in DELTA.
+    """
+    nk = H[tb + KEYS]
+    if not only_came(H, row, n, step) or not is_grown(H, W, tb, row + 3, H[row + 2], H[row], rounds):
+        return False
+    nv = H[tb + WIDTH + 1] - VALUE
+    H[W + VISITS] += 1
+    H[W + KEY_AT] = row + 3
+    H[W + FUEL] -= n
+    H[W + DELTA + LEN] = 0
+    if H[nd + OP] == BAGGED:
+        say_best(H, W, nd, row, n, step, 3 + nk)
+    else:
+        say_there(H, W, row, n, step, 3 + nk, nv)
+    tell(H, W, nd, row + 3, nk, nv, rounds)
+    return True
