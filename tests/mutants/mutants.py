@@ -382,7 +382,7 @@ MUTANTS = [
         "operators/parted.py",
         "    part_waiting(H, W, f, H[v + PTR], n)\n",
         "",
-        runtime="local-bulky",
+        runtime="local-sealed",
     ),
     Mutant(
         "what goes is taken for growth",
@@ -392,25 +392,11 @@ MUTANTS = [
         runtime="local-bulky",
     ),
     Mutant(
-        "what has gone from a key before is forgotten where it grows",
-        "operators/grown.py",
-        " or H[family_at(H, b, 0) + DIFF_LANE + LO] <= 0:\n",
-        ":\n",
-        runtime="local-bulky",
-    ),
-    Mutant(
         "a visit that a sealed key owes is forgotten",
         "operators/crowd.py",
         "            if not rounds_precede(H[e], rounds, H[W + GUARD]):\n                return False\n",
         "            pass\n",
         runtime="local-bulky",
-    ),
-    Mutant(
-        "entries of two batches are never added up",
-        "trace/spine.py",
-        "    return i < 0 or j < 0 or are_apart(H, a, b)\n",
-        "    return True\n",
-        claim="test_entries_of_two_batches_are_added_up",
     ),
     Mutant(
         "what joins have to say in the midst of many visits is said twice",
