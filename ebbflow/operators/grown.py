@@ -10,8 +10,8 @@ Rule: whatever is said here, a visit that looks at all rows would say.  Where th
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.join import show_readers
-from ebbflow.operators.node import DEPTH, EDGE_COUNT, KEPT, LEFT, OP, READERS, RIGHT, SPEC, TB, emit
+from ebbflow.operators.join import tell
+from ebbflow.operators.node import DEPTH, KEPT, LEFT, OP, READERS, RIGHT, SPEC, TB
 from ebbflow.operators.reducers import AGGREGATE, BAGGED, DISTINCT, EACH, MAX, MIN, NULL, lane_compare
 from ebbflow.operators.say import say
 from ebbflow.trace.batch import (
@@ -29,7 +29,6 @@ from ebbflow.trace.batch import (
 )
 from ebbflow.trace.heap import (
     DELTA,
-    DELTAS,
     EVALS,
     FUEL,
     HAVE,
@@ -39,11 +38,10 @@ from ebbflow.trace.heap import (
     STEP,
     VISITS,
     WANT,
-    copy_words,
     reserve,
     same,
 )
-from ebbflow.trace.segment import VALUE, sort_rows
+from ebbflow.trace.segment import VALUE
 from ebbflow.trace.spine import BATCH, GONE, PLACES, SEALED_IN, is_gone
 from ebbflow.trace.table import KEYS, SPINE, WIDTH
 
@@ -191,26 +189,6 @@ def say_there(H, W, row, n, step, values, nv):
 
 
 @kernel
-def tell(H, W, nd, key, nk, nv, rounds):
-    """What is to be said of a key is sent on, and shown to joins."""
-    d = H[W + DELTA + PTR]
-    dw = nv + 2
-    dn = H[W + DELTA + LEN] // dw
-    if dn == 0:
-        return
-    H[W + DELTAS] += dn
-    if H[nd + EDGE_COUNT]:
-        for q in range(d, d + dn * dw, dw):
-            e = emit(H, W, nd, rounds, H[q], H[q + 1])
-            copy_words(H, key, e, nk)
-            copy_words(H, q + 2, e + nk, nv)
-    if H[nd + READERS + 3]:
-        if dn > 1:
-            sort_rows(H, W, d, dn, dw)
-        show_readers(H, W, nd, 1, key, nk, H[key - 1], d, dn, dw, rounds)
-
-
-@kernel
 def visit_grown(H, W, nd, tb, row, n, step, rounds):
     """Visit a key without a record, to which n rows `rank, diff, hash, lanes` come, if it is a grown one.  Returns
     whether it is.
@@ -229,5 +207,5 @@ def visit_grown(H, W, nd, tb, row, n, step, rounds):
         say_best(H, W, nd, row, n, step, 3 + nk)
     else:
         say_there(H, W, row, n, step, 3 + nk, nv)
-    tell(H, W, nd, row + 3, nk, nv, rounds)
+    tell(H, W, nd, row + 3, H[row + 2], nk, nv, rounds)
     return True

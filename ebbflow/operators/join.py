@@ -15,6 +15,7 @@ from ebbflow.operators.node import (
     B_ITEMS,
     B_PUT_OFF,
     DEPTH,
+    EDGE_COUNT,
     KIND,
     LANES,
     LEFT,
@@ -39,6 +40,7 @@ from ebbflow.trace.heap import (
     BITS,
     COORDS,
     DELTA,
+    DELTAS,
     EVENTS,
     EVENTS2,
     FUEL,
@@ -437,3 +439,21 @@ def is_looked_for(H, nd, family, key, h):
         if find(H, H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB], key, h):
             return True
     return False
+
+
+@kernel
+def tell(H, W, nd, key, h, nk, nv, rounds):
+    """What a reduction has to say of a key, `rank, diff, lanes` each in DELTA, is sent on and shown to joins."""
+    d = H[W + DELTA + PTR]
+    dw = nv + 2
+    dn = H[W + DELTA + LEN] // dw
+    H[W + DELTAS] += dn
+    if H[nd + EDGE_COUNT]:
+        for q in range(d, d + dn * dw, dw):
+            e = emit(H, W, nd, rounds, H[q], H[q + 1])
+            copy_words(H, key, e, nk)
+            copy_words(H, q + 2, e + nk, nv)
+    if dn and H[nd + READERS + 3]:
+        if dn > 1:
+            sort_rows(H, W, d, dn, dw)
+        show_readers(H, W, nd, 1, key, nk, h, d, dn, dw, rounds)

@@ -13,18 +13,15 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.along import run_of, visit_along
 from ebbflow.operators.each import visit_each
 from ebbflow.operators.gather import EVENT, gather_total, gather_values, note_rounds, owe_noted, sort_events
-from ebbflow.operators.join import show_readers
+from ebbflow.operators.join import tell
 from ebbflow.operators.lined import count_along, visit_line, visit_settled
 from ebbflow.operators.node import (
     ANSWER,
     ASK,
     DEPTH,
-    EDGE_COUNT,
     KEPT,
     OP,
-    READERS,
     SHORT,
-    emit,
 )
 from ebbflow.operators.ordered import answer_running, can_run, change_count, open_running, send_running
 from ebbflow.operators.reducers import (
@@ -40,7 +37,6 @@ from ebbflow.operators.say import answer_values, ask, correct, forget_gone
 from ebbflow.operators.sums import add_row, gather_sums, touch_input
 from ebbflow.trace.heap import (
     DELTA,
-    DELTAS,
     EVALS,
     EVENTS,
     EVENTS2,
@@ -56,7 +52,7 @@ from ebbflow.trace.heap import (
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of, sort_rows, touch
+from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of, touch
 from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
 
 
@@ -217,24 +213,12 @@ def speak(H, W, nd, tb, rc, rounds, so, w1):
     if dn == 0:
         return
     nk = H[tb + KEYS]
-    H[W + DELTAS] += dn
     if H[nd + KEPT]:
         touch(H, W, so, w1)
         for i in range(dn):
             q = d + i * dw
             push_entry(H, W, so, w1, rounds, H[q], H[q + 1], q + 2)
-    if H[nd + EDGE_COUNT]:
-        for i in range(dn):
-            q = d + i * dw
-            e = emit(H, W, nd, rounds, H[q], H[q + 1])
-            for k in range(nk):
-                H[e + k] = H[rc + k]
-            for k in range(nv):
-                H[e + nk + k] = H[q + 2 + k]
-    if H[nd + READERS + 3]:
-        if dn > 1:
-            sort_rows(H, W, d, dn, dw)
-        show_readers(H, W, nd, 1, rc, nk, hash_lanes(H, rc, nk), d, dn, dw, rounds)
+    tell(H, W, nd, rc, hash_lanes(H, rc, nk), nk, nv, rounds)
 
 
 @kernel

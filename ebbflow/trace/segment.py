@@ -183,19 +183,16 @@ def is_joined_by(H, g, e, w):
 
 
 @kernel
-def fold_counts(H, p, m, n):
-    """Fold entries m..n, which have no values, into the m before them, as long as the rounds and times stay the same.
-    Returns how many there are.
-    """
-    g = p + (m - 1) * VALUE
-    for i in range(m, n):
-        e = p + i * VALUE
-        if i and is_joined_by(H, g, e, VALUE):
+def fold_counts(H, p, n):
+    """Fold n entries that have no values, as long as the rounds and times stay the same.  Returns how many are left."""
+    m = 0
+    for e in range(p, p + n * VALUE, VALUE):
+        g = p + (m - 1) * VALUE
+        if m and is_joined_by(H, g, e, VALUE):
             H[g + 1] += diff_of(H[e + 1])
         else:
-            g = p + m * VALUE
-            H[g] = H[e]
-            H[g + 1] = H[e + 1]
+            H[g + VALUE] = H[e]
+            H[g + VALUE + 1] = H[e + 1]
             m += 1
     return m
 
@@ -224,9 +221,10 @@ def fold_neighbours(H, p, m, n, w):
 
 
 @kernel
-def fold_searching(H, W, p, m, n, w):
-    """Fold entries m..n into the m before them, by looking for each.  Returns how many there are."""
-    for i in range(m, n):
+def fold_searching(H, W, p, n, w):
+    """Fold n entries, by looking for each among those before it.  Returns how many there are."""
+    m = 0
+    for i in range(n):
         e = p + i * w
         j = 0
         while j < m:
@@ -244,7 +242,7 @@ def fold_searching(H, W, p, m, n, w):
 
 
 @kernel
-def fold_hashing(H, W, p, m, n, w):
+def fold_hashing(H, W, p, n, w):
     """The same through an index of places, for long segments."""
     size = 64
     while size < 2 * n:
@@ -418,10 +416,10 @@ def fold_general(H, W, p, n, w):
     for e in range(p + 1, p + n * w, w):
         H[e] = stamped(advance_rank(H, W, rank_of(H[e])), diff_of(H[e]))
     if w == VALUE:
-        n = fold_counts(H, p, 0, n)
+        n = fold_counts(H, p, n)
     elif n > FEW_NEW:
         n = fold_neighbours(H, p, 0, n, w)
-    m = fold_searching(H, W, p, 0, n, w) if n * n <= 128 else fold_hashing(H, W, p, 0, n, w)
+    m = fold_searching(H, W, p, n, w) if n * n <= 128 else fold_hashing(H, W, p, n, w)
     o = 0
     for i in range(m):
         e = p + i * w
@@ -449,11 +447,11 @@ def compact(H, W, sg, w):
         for i in range(m, n):
             H[p + i * w + 1] &= DIFF_MASK
         if w == VALUE:
-            n = fold_counts(H, p, m, n)
+            n = m + fold_counts(H, p + m * VALUE, n - m)
         elif n - m > FEW_NEW:
             n = fold_neighbours(H, p, m, n, w)
         if n - m > MANY_NEW:
-            n = m + fold_hashing(H, W, p + m * w, 0, n - m, w)
+            n = m + fold_hashing(H, W, p + m * w, n - m, w)
         few = (n - m) * n <= LOOKS
         o = fold_few(H, W, p, m, n, w) if few else fold_into_order(H, W, p, m, n, w)
     H[sg + LEN] = o

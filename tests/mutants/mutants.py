@@ -131,8 +131,8 @@ MUTANTS = [
     Mutant(
         "rows at the frontier are taken too early",
         "runtime/local.py",
-        "            complete = times[:, 0] < upper[0][0]\n",
-        "            complete = times[:, 0] <= upper[0][0]\n",
+        "            complete = lattice.told_once(times)[:, 0] < upper[0][0]\n",
+        "            complete = lattice.told_once(times)[:, 0] <= upper[0][0]\n",
     ),
     Mutant(
         "an exchange goes to the wrong shard",

@@ -88,6 +88,19 @@ def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lane
     assert bench[h.LIVE] - live <= int(bench.H[sg + h.CAP]) * 2 + 4096  # scratch, and the segment
 
 
+@pytest.mark.parametrize("lanes", [0, 1, 2])
+@pytest.mark.parametrize("new", [1, 2, 20, 100])
+def test_what_comes_in_one_slice_and_goes_in_the_next_leaves_nothing(lanes, new):
+    bench, w = Bench(), 2 + lanes
+    sg = bench.segment()
+    for diff in (1, -1):
+        for i in range(new):
+            bench.push(sg, w, i % 3, 1, diff, (i, -i)[:lanes])
+        bench.next_slice()
+        s.touch(bench.H, bench.W, sg, w)
+    assert bench.entries(sg, w) == [] and bench.H[sg + h.CAP] == 0
+
+
 PLACES = st.tuples(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), st.integers(0, 3))
 
 
@@ -113,7 +126,7 @@ def test_the_two_ways_to_fold_agree(updates):
     for fold in (s.fold_searching, s.fold_hashing):
         bench = Bench()
         p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
-        n = int(fold(bench.H, bench.W, p, 0, len(updates), 3))
+        n = int(fold(bench.H, bench.W, p, len(updates), 3))
         found.append([tuple(bench.words(p + 3 * i, 3)) for i in range(n)])
     assert found[0] == found[1]
     entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in found[0]]
