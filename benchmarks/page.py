@@ -54,11 +54,13 @@ def written(page: str, results: list[Path]) -> str:
     """The page with its tables made anew from files of results."""
     found: dict[tuple[object, ...], Figures] = {}
     for file in results:
-        found |= {identity(row): row for row in json.loads(file.read_text())}
+        for row in json.loads(file.read_text()):
+            over = found.get(identity(row), {}).get("starting_over", {})  # not every run has the other tools beside it
+            found[identity(row)] = row | {"starting_over": over | row.get("starting_over", {})}
     rows = list(found.values())
     machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
     names = ", ".join(f"`benchmarks/results/{file.name}`" for file in results)
-    rule = " (each row from the last that has it)" if len(results) > 1 else ""
+    rule = " (each row, and each tool beside it, from the last that has it)" if len(results) > 1 else ""
     page = between(page, "source", f"From {names}{rule}, measured on {machines}.")
     page = between(page, "original", beside_the_original(rows))
     return between(page, "starting over", beside_starting_over(rows))

@@ -57,6 +57,12 @@ def test_another_figure_makes_another_page(tmp_path):
     assert page.written(text, results(tmp_path, ours=121.0)) != text
 
 
+def test_what_starting_over_took_stays_until_it_is_measured_again(tmp_path):
+    later = results(tmp_path, "2026-01-03-abc.json", ours=90.0, starting_over={})
+    text = page.written(EMPTY, results(tmp_path) + later)
+    assert "| 90 | 1,000 |" in text and "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
+
+
 def test_of_a_row_in_several_files_the_last_is_shown_and_the_page_names_all(tmp_path):
     first, again = results(tmp_path), results(tmp_path, "2026-01-03-def.json", ours=77.0)
     text = page.written(EMPTY, first + again)
