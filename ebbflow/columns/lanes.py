@@ -70,7 +70,8 @@ def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
 
 def decode_columns(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[pa.Array]:
     """The columns of such a table."""
-    return [decode_column(lane, field.type, pool) for lane, field in zip(lanes, schema, strict=True)]
+    nulls = schema.has_text or not lanes.size or bool(lanes.min() == NULL)  # the least word there is
+    return [decode_column(lane, kind, pool, nulls) for lane, kind in zip(lanes, schema.types, strict=True)]
 
 
 # ---- which column is which
@@ -709,8 +710,9 @@ _WORDS: dict[str, Callable[[Any, Field, int], Any]] = {
 # ---- columns out
 
 
+INT64 = pa.int64()
 _ARROW_TYPES = {
-    "long": pa.int64(), "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
+    "long": INT64, "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
     "float": pa.float32(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
     "timestamp": pa.timestamp("us"), "void": pa.null(),
 }  # fmt: skip
@@ -721,19 +723,25 @@ def arrow_type(kind: Type) -> pa.DataType:
     return pa.decimal128(kind.precision, kind.scale) if kind.name == "decimal" else _ARROW_TYPES[kind.name]
 
 
-def decode_column(lane: Lane, kind: Type, pool: Pool | None) -> pa.Array:
-    """A lane, which is not written to any more, as an Arrow array of the type; the two may share their memory."""
-    lane = np.ascontiguousarray(lane, np.int64)
+def decode_column(lane: Lane, kind: Type, pool: Pool | None, nulls: bool = True) -> pa.Array:
+    """A lane, which is not written to any more, as an Arrow array of the type; the two may share their memory.
+
+    nulls: whether there may be any.
+    """
+    if not lane.flags.c_contiguous:
+        lane = lane.copy()
+    if kind.name == "long" and not nulls:
+        return pa.Array.from_buffers(INT64, len(lane), [None, pa.py_buffer(lane)])
     if kind.is_text:
         assert pool is not None
         return pool.decode(lane, binary=kind.name == "binary")
     if kind.name == "void":
         return pa.nulls(len(lane))
-    nulls = lane == NULL
     bitmap = None
-    if nulls.any():
-        bitmap = pa.py_buffer(np.packbits(~nulls, bitorder="little"))
-        lane = np.where(nulls, 0, lane)
+    if nulls and len(lane) and lane.min() == NULL:
+        missing = lane == NULL
+        bitmap = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+        lane = np.where(missing, 0, lane)
     return pa.Array.from_buffers(arrow_type(kind), len(lane), [bitmap, pa.py_buffer(_buffer(lane, kind))])
 
 

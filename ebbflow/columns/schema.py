@@ -78,6 +78,10 @@ class Schema:
         """The columns whose words are not their values."""
         return tuple(i for i, type_ in enumerate(self.types) if not type_.is_integer)
 
+    @cached_property
+    def has_text(self) -> bool:
+        return any(type_.is_text for type_ in self.types)
+
     def __len__(self) -> int:
         return len(self.fields)
 

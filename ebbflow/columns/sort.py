@@ -11,31 +11,46 @@ from ebbflow.columns.kernel import inline, kernel
 SPREAD = -7046029254386353131  # odd, and without a pattern: the golden ratio of 2**64, as a signed word
 
 SHORT = 12  # rows that are sorted by insertion, before runs are merged
+A_FEW_FALLS = 2  # of a first key, up to which merging is the quickest
+MOST_FALLS = 64  # the same, up to which many rows are merged here if they cannot be sorted by digits
+NOT_MANY = 4096  # rows that are merged in any case: numpy's faster sort has not begun by then
+DIGIT, DIGITS = 11, 1 << 11  # bits that are sorted by at once
+WORD_BITS = 62
+STANDS, WRITTEN, MIXED = 0, 1, 2  # what became of rows that were to be put in order
 
 
 @inline
-def follows(rows, i, j):
-    """Whether row i comes after row j, by all keys but the first."""
-    k = 1
+def follows(rows, moments, i, j):
+    """Whether row i comes after row j, by its moment, if there are any, and then by its lanes."""
+    if moments.shape[0] and moments[i] != moments[j]:
+        return moments[i] > moments[j]
+    k = 0
     while k < rows.shape[0] and rows[k, i] == rows[k, j]:
         k += 1
     return k < rows.shape[0] and rows[k, i] > rows[k, j]
 
 
 @kernel
-def merge(rows, words, ids, a, middle, b):
+def merge(rows, moments, words, ids, a, middle, b):
     """Merge two neighbouring runs of sorted rows.
 
     needs:  words in order from a to middle and from middle to b; ids: room.
     leaves: words in order from a to b.
     """
-    if not follows(rows, words[middle - 1], words[middle]):
+    if not follows(rows, moments, words[middle - 1], words[middle]):
         return
-    for i in range(a, middle):
+    low, high = a, middle - 1  # what comes before all of the second run stays: mostly nearly all of the first
+    while low < high:
+        half = (low + high) // 2
+        if follows(rows, moments, words[half], words[middle]):
+            high = half
+        else:
+            low = half + 1
+    for i in range(low, middle):
         ids[i] = words[i]
-    left, right, at = a, middle, a
+    left, right, at = low, middle, low
     while left < middle:
-        if right < b and follows(rows, ids[left], words[right]):
+        if right < b and follows(rows, moments, ids[left], words[right]):
             words[at] = words[right]
             right += 1
         else:
@@ -45,47 +60,168 @@ def merge(rows, words, ids, a, middle, b):
 
 
 @kernel
-def sort_run(rows, words, ids, start, end):
-    """Sort the rows from start to end by all keys but the first.
+def sort_nearly(rows, moments, words, ids):
+    """The permutation that sorts rows, quickly where they almost stand in order.
 
-    needs:  words: a permutation that maps start..end onto itself; ids: room.
-    leaves: words in order between start and end.
+    needs:  rows: int64[lanes, n]; moments: a first key of each, or nothing; words: 0 to n - 1; ids: room for n.
+    leaves: words: the numbers of the rows in order; ids: overwritten.
     """
-    a = start
-    while a < end:
-        b = min(a + SHORT, end)
+    n = words.shape[0]
+    a = 0
+    while a < n:
+        b = min(a + SHORT, n)
         for i in range(a + 1, b):
             row = words[i]
             j = i
-            while j > a and follows(rows, words[j - 1], row):
+            while j > a and follows(rows, moments, words[j - 1], row):
                 words[j] = words[j - 1]
                 j -= 1
             words[j] = row
         a = b
     width = SHORT
-    while width < end - start:
-        a = start
-        while a + width < end:
-            merge(rows, words, ids, a, a + width, min(a + 2 * width, end))
+    while width < n:
+        a = 0
+        while a + width < n:
+            merge(rows, moments, words, ids, a, a + width, min(a + 2 * width, n))
             a += 2 * width
         width *= 2
 
 
 @kernel
-def sort_runs(rows, words, ids):
-    """The permutation that sorts rows whose first key is in order already.
+def count_falls(rows, moments):
+    """How often the first key falls, or -1 where the rows stand in order already.
 
-    needs:  rows: int64[keys, n], the first one never falling; words: 0 to n - 1; ids: room for n.
-    leaves: words: the numbers of the rows in order; ids: overwritten.
+    needs:  rows and moments as `sort_nearly` does.
+    """
+    falls = 0
+    in_order = True
+    for i in range(1, rows.shape[1]):
+        if follows(rows, moments, i - 1, i):
+            in_order = False
+            if moments.shape[0] == 0 or moments[i] < moments[i - 1]:
+                falls += 1
+    return -1 if in_order else falls
+
+
+@inline
+def bits_of(low, high):
+    """How many bits tell numbers between these apart; more than a word has if they are too far apart."""
+    span = high - low
+    bits = 64 if span < 0 else 0
+    while span > 0:
+        span >>= 1
+        bits += 1
+    return bits
+
+
+@kernel
+def pack_column(words, ids):
+    """Put the numbers of a column behind what was packed before.
+
+    needs:  words: n numbers; ids: n packed ones, then how many bits they have, WORD_BITS at most.
+    leaves: the same, or more bits than WORD_BITS and nothing packed, if there is no room for them.
+    """
+    n = words.shape[0]
+    low = words[0]
+    high = words[0]
+    for i in range(n):
+        low = min(low, words[i])
+        high = max(high, words[i])
+    bits = bits_of(low, high)
+    ids[n] += bits
+    if ids[n] <= WORD_BITS:
+        for i in range(n):
+            ids[i] = (ids[i] << bits) | (words[i] - low)
+
+
+@kernel
+def sort_packed(words, ids, bits):
+    """Sort numbers of so many bits, digit by digit, the least first.
+
+    needs:  words: n numbers, none negative, then room for n; ids: room for 2 n, and DIGITS for counting.
+    leaves: ids: the places that the numbers in order had; words: overwritten.
+    """
+    n = words.shape[0] // 2
+    for i in range(n):
+        ids[i] = i
+    at = 0  # where the numbers stand: in the first half or in the second
+    shift = 0
+    while shift < bits:
+        counts = ids[2 * n :]
+        for d in range(DIGITS):
+            counts[d] = 0
+        for i in range(at, at + n):
+            counts[(words[i] >> shift) & (DIGITS - 1)] += 1
+        total = n - at
+        for d in range(DIGITS):
+            total += counts[d]
+            counts[d] = total - counts[d]
+        for i in range(at, at + n):
+            d = (words[i] >> shift) & (DIGITS - 1)
+            to = counts[d]
+            counts[d] = to + 1
+            words[to] = words[i]
+            ids[to] = ids[i]
+        at = n - at
+        shift += DIGIT
+    if at:
+        for i in range(n):
+            ids[i] = ids[n + i]
+
+
+@kernel
+def sort_by_digits(rows, moments, words, ids):
+    """The permutation that sorts rows, if their keys fit one word together.  Returns whether they do.
+
+    needs:  rows and moments as `sort_nearly` does; words: room for 2 n + 1; ids: room for 2 n, and DIGITS for counting.
+    leaves: ids: the numbers of the rows in order, or anything if False.
     """
     n = rows.shape[1]
-    start = 0
-    while start < n:
-        end = start + 1
-        while end < n and rows[0, end] == rows[0, start]:
-            end += 1
-        sort_run(rows, words, ids, start, end)
-        start = end
+    for i in range(n + 1):
+        words[i] = 0
+    if moments.shape[0]:
+        pack_column(moments, words)
+    for k in range(rows.shape[0]):
+        if words[n] <= WORD_BITS:
+            pack_column(rows[k], words)
+    bits = words[n]
+    if bits > WORD_BITS:
+        return False
+    sort_packed(words[: 2 * n], ids, bits)
+    return True
+
+
+@kernel
+def put_in_order(rows, moments, words, out, ids):
+    """Rows, their moments, if they have any, and their diffs in the order of the moments and then of the lanes.
+
+    needs:  rows: int64[lanes, n]; moments: n of them, or none; words: n diffs; out: int64[lanes + 1, n], or one more
+            where there are moments; ids: room for 4 n + 1, and DIGITS for counting.
+    leaves: STANDS if they are in order already, MIXED if there is no quick way; or WRITTEN, and then in out the lanes,
+            the moments and the diffs of the rows in order.
+    """
+    n = rows.shape[1]
+    falls = count_falls(rows, moments)
+    if falls < 0:
+        return STANDS
+    order = ids[2 * n + 1 :]
+    if falls <= A_FEW_FALLS or not sort_by_digits(rows, moments, ids[: 2 * n + 1], order):
+        if falls > MOST_FALLS and n > NOT_MANY:
+            return MIXED
+        order = ids[:n]
+        for i in range(n):
+            order[i] = i
+        sort_nearly(rows, moments, order, ids[n:])
+    last = out.shape[0] - 1
+    for k in range(rows.shape[0]):
+        for i in range(n):
+            out[k, i] = rows[k, order[i]]
+    if moments.shape[0]:
+        for i in range(n):
+            out[last - 1, i] = moments[order[i]]
+    for i in range(n):
+        out[last, i] = words[order[i]]
+    return WRITTEN
 
 
 @kernel

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ SHOWN_CHARACTERS = 60
 NAN = object()  # equals itself, as every NaN does here
 FEW = 64  # rows below which setting up a clever sort costs more than sorting
 SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
+NO_TIMES = np.empty(0, np.int64)
 MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
@@ -48,10 +50,10 @@ def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
     if n <= FEW or n > MANY:
         return np.lexsort(keys[::-1]) if n > 1 else np.arange(n)
     if len(keys) > 1 and _is_almost_sorted(keys[0]):
-        from ebbflow.columns.sort import sort_runs  # loads the kernels: only for many rows
+        from ebbflow.columns.sort import sort_nearly  # loads the kernels: only for many rows
 
         order = np.arange(n)
-        sort_runs(np.ascontiguousarray(np.stack(keys)), order, np.empty(n, np.int64))
+        sort_nearly(np.stack(keys[1:]), np.ascontiguousarray(keys[0]), order, np.empty(n, np.int64))
         return order
     number_bits = (n - 1).bit_length()
     parts = []
@@ -261,7 +263,7 @@ class Table:
     # ---- the rows, in order ----------------------------------------------------------------
 
     def _put_in_order(self) -> None:
-        if self._sorted or self._stands_in_order():
+        if self._sorted or self._is_quickly_sorted() or self._stands_in_order():
             return
         keys = sort_keys(self._lanes, self.record, self._pool)
         if self._times is not None:
@@ -272,9 +274,28 @@ class Table:
             self._times = self._times[order]
         self._sorted = True
 
+    def _is_quickly_sorted(self) -> bool:
+        """Whether many rows in one piece, which stood almost in order, are in order now."""
+        several = len(self.coordinates) > 1 and self._times is not None
+        if self._count <= FEW or several or self.record.has_text or not self._lanes.flags.c_contiguous:
+            return False
+        from ebbflow.columns.sort import DIGITS, MIXED, WRITTEN, put_in_order  # loads the kernels: only for many rows
+
+        lanes, times = len(self._lanes), NO_TIMES if self._times is None else self._times[:, 0]
+        if not (times.flags.c_contiguous and self._weights.flags.c_contiguous):
+            return False
+        out = np.empty((lanes + 1 + (self._times is not None), self._count), np.int64)
+        told = put_in_order(self._lanes, times, self._weights, out, np.empty(4 * self._count + 1 + DIGITS, np.int64))
+        if told == WRITTEN:
+            self._lanes, self._weights = out[:lanes], out[-1]
+            if self._times is not None:
+                self._times = out[lanes][:, None]
+        self._sorted = told != MIXED
+        return self._sorted
+
     def _stands_in_order(self) -> bool:
         """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
-        if len(self) <= FEW or any(type_.is_text for type_ in self.record.types) or len(self.coordinates) > 1:
+        if len(self) <= FEW or self.record.has_text or len(self.coordinates) > 1:
             return False
         from ebbflow.columns.kernel import lanes_of, memory
         from ebbflow.columns.sort import are_sorted  # loads the kernels: only for many rows
@@ -353,18 +374,22 @@ class Table:
         if self._arrow is None:
             import pyarrow
 
-            from ebbflow.columns.lanes import decode_columns  # loads the kernels too: only when somebody looks
+            from ebbflow.columns.lanes import (  # loads the kernels: only when somebody looks
+                decode_column,
+                decode_columns,
+            )
 
             self._put_in_order()
-            columns, names = decode_columns(self._lanes, self.record, self._pool), list(self.record.names)
+            columns = decode_columns(self._lanes, self.record, self._pool)
             if self._times is not None:
-                times = [pyarrow.array(np.ascontiguousarray(column)) for column in self._times.T]
+                times = [decode_column(column, LONG, None, nulls=False) for column in self._times.T]
                 several = len(times) > 1
-                time = pyarrow.StructArray.from_arrays(times, names=list(self.coordinates)) if several else times[0]
-                columns.append(time)
-                names.append("_time")
-            names.append("_count" if self._times is None else "_diff")
-            self._arrow = pyarrow.Table.from_arrays([*columns, pyarrow.array(self._weights)], names=names)
+                columns.append(
+                    pyarrow.StructArray.from_arrays(times, names=list(self.coordinates)) if several else times[0]
+                )
+            columns.append(decode_column(self._weights, LONG, None, nulls=False))
+            ours = None if self._times is None else self.coordinates
+            self._arrow = pyarrow.Table.from_arrays(columns, schema=_arrow_schema(self.record, ours))
         return self._arrow
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -443,6 +468,21 @@ class Table:
             body.append(f"<tr>{''.join(cells)}</tr>")
         rest = f"<p>{_rest(len(self), SHOWN_ROWS)}</p>" if len(self) > SHOWN_ROWS else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{rest}"
+
+
+@lru_cache(maxsize=256)
+def _arrow_schema(record: Schema, coordinates: tuple[str, ...] | None) -> pyarrow.Schema:
+    """The columns of such a table; coordinates: those of its times, None where it has none."""
+    import pyarrow
+
+    from ebbflow.columns.lanes import arrow_type
+
+    fields = [(field.name, arrow_type(field.type)) for field in record]
+    long = pyarrow.int64()
+    if coordinates is None:
+        return pyarrow.schema([*fields, ("_count", long)])
+    time = long if len(coordinates) == 1 else pyarrow.struct([(name, long) for name in coordinates])
+    return pyarrow.schema([*fields, ("_time", time), ("_diff", long)])
 
 
 def _rest(total: int, n: int) -> str:

@@ -12,9 +12,8 @@ from ebbflow.columns.kernel import lanes_of, memory
 
 
 def order_of(keys):
-    rows = np.ascontiguousarray(keys)
-    words = np.arange(rows.shape[1])
-    sort.sort_runs(rows, words, np.empty(rows.shape[1], np.int64))
+    words = np.arange(keys.shape[1])
+    sort.sort_nearly(keys[1:].copy(), keys[0].copy(), words, np.empty(keys.shape[1], np.int64))
     return words
 
 
@@ -24,9 +23,12 @@ def order_of(keys):
     width=st.integers(1, 3),
     spread=st.integers(1, 50),
     seed=st.integers(0, 999),
+    shuffled=st.booleans(),
 )
-def test_the_order_is_that_of_a_stable_sort_by_all_keys(runs, width, spread, seed):
+def test_the_order_is_that_of_a_stable_sort_by_all_keys(runs, width, spread, seed, shuffled):
     first = np.repeat(np.arange(len(runs)), runs).astype(np.int64)
+    if shuffled:
+        np.random.default_rng(seed).shuffle(first)
     others = np.random.default_rng(seed).integers(-spread, spread, (width, len(first)))
     keys = np.concatenate([first[None], others])
     assert order_of(keys).tolist() == np.lexsort(keys[::-1]).tolist()
@@ -36,6 +38,54 @@ def test_a_long_run_is_sorted_too():
     values = np.random.default_rng(1).permutation(10_000)
     keys = np.stack([np.zeros(10_000, np.int64), values // 7, values])
     assert order_of(keys).tolist() == np.lexsort(keys[::-1]).tolist()
+
+
+@pytest.mark.interpreted
+@given(
+    parts=st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 2), st.integers(-2, 2))), max_size=4),
+    timed=st.booleans(),
+    ordered=st.booleans(),
+)
+def test_rows_come_out_in_order_with_their_moments_and_diffs(parts, timed, ordered):
+    """Parts whose moments do not fall, as two workers give them; every row has a diff of its own."""
+    rows = [row for part in parts for row in sorted(part, key=lambda row: row[0])]
+    if ordered:
+        rows.sort(key=lambda row: row if timed else row[1:])
+    changes = [(a, b, *([t] if timed else []), i) for i, (t, a, b) in enumerate(rows)]
+    wanted = sorted(changes, key=lambda row: (row[2] if timed else 0, *row[:2], row[-1]))
+    words = np.array(changes, np.int64).reshape(-1, 3 + timed).T.copy()
+    moments = words[2] if timed else np.empty(0, np.int64)
+    out = np.empty_like(words)
+    told = sort.put_in_order(words[:2], moments, words[-1], out, np.empty(4 * len(rows) + 1 + sort.DIGITS, np.int64))
+    if told == sort.STANDS:
+        assert changes == wanted
+    else:
+        assert changes != wanted or not rows
+        assert told == sort.WRITTEN and list(map(tuple, out.T.tolist())) == wanted
+
+
+@pytest.mark.interpreted
+@given(
+    n=st.integers(1, 80),
+    spreads=st.lists(st.sampled_from([1, 3, 2**11, 2**20, 2**62]), min_size=1, max_size=4),
+    seed=st.integers(0, 999),
+)
+def test_rows_are_sorted_by_digits_where_their_keys_fit_one_word(n, spreads, seed):
+    dice = np.random.default_rng(seed)
+    keys = np.stack([dice.integers(-spread, spread, n) for spread in spreads])
+    order, room = np.empty(2 * n + sort.DIGITS, np.int64), np.empty(2 * n + 1, np.int64)
+    bits = sum(int(int(key.max()) - int(key.min())).bit_length() for key in keys)
+    fit = sort.sort_by_digits(keys[1:].copy(), keys[0].copy(), room, order)
+    assert fit == (bits <= sort.WORD_BITS)
+    assert not fit or order[:n].tolist() == np.lexsort(keys[::-1]).tolist()
+
+
+@pytest.mark.parametrize(("n", "told"), [(sort.NOT_MANY, sort.WRITTEN), (sort.NOT_MANY + 1, sort.MIXED)])
+def test_many_rows_that_fall_all_the_time_and_fit_no_word_are_left_to_others(n, told):
+    moments, lanes, diffs = np.arange(n)[::-1].copy(), np.arange(n)[None] << 50, np.ones(n, np.int64)
+    out, room = np.empty((3, n), np.int64), np.empty(4 * n + 1 + sort.DIGITS, np.int64)
+    assert sort.put_in_order(lanes, moments, diffs, out, room) == told
+    assert told == sort.MIXED or (out[1] == np.arange(n)).all()
 
 
 @pytest.mark.interpreted
