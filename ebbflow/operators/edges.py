@@ -17,18 +17,29 @@ from ebbflow.operators.block import (
     BLOCK_DIFFS,
     BLOCK_RANKS,
     BLOCK_ROWS,
-    CHOSEN,
     COLUMNS_AT,
     COPY,
     MOST_COLUMNS,
     copy_row,
-    keep_columns,
     pack_column,
     pick_lanes,
     run_program,
     set_column,
 )
 from ebbflow.operators.consolidate import absorb, absorb_block
+from ebbflow.operators.mail import (
+    ROW_LANES,
+    RUN,
+    RUN_COUNT,
+    RUN_LANES,
+    RUN_NODE,
+    RUN_ROUNDS,
+    coordinates_behind,
+    owner_of,
+    post,
+    post_others,
+    row_words,
+)
 from ebbflow.operators.node import (
     ARRANGE,
     B_CROWD,
@@ -43,7 +54,6 @@ from ebbflow.operators.node import (
     NUMBER,
     OP,
     OUTPUT,
-    PLACE_LANES,
     READERS,
     REDUCE,
     SETTLE,
@@ -59,12 +69,11 @@ from ebbflow.operators.node import (
 from ebbflow.operators.reducers import ASKED
 from ebbflow.operators.running import run_block
 from ebbflow.operators.sums import touch_input
-from ebbflow.trace.clock import intern_time, is_complete, row_of
+from ebbflow.trace.clock import intern_time, is_complete
 from ebbflow.trace.heap import (
     BITS,
     BLOCK,
     CAP,
-    COORDS,
     CROWD,
     ERROR,
     GENERAL,
@@ -72,7 +81,6 @@ from ebbflow.trace.heap import (
     IN_ORDER,
     INSERTS,
     LEN,
-    MAIL,
     ME,
     NODE_COUNT,
     NODES,
@@ -84,14 +92,12 @@ from ebbflow.trace.heap import (
     ROW2,
     ROW_OVERFLOW,
     SEAL,
-    VECTOR,
     WORKERS,
     copy_words,
     drop_vector,
     fail,
     hash_lanes,
     reserve,
-    same,
 )
 from ebbflow.trace.segment import push_entry
 from ebbflow.trace.spine import record_of
@@ -106,20 +112,6 @@ HEAVY = 8  # words for each row of the smallest bulk: a buffer of so many is emp
 HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
 EVERY, SINGLE = 0, 1  # which edges: all, or those that take rows one by one
 WORTH_A_BLOCK = 32  # rows for arrangements and reductions
-
-
-@inline
-def owner_of(H, W, nd, row):
-    """The worker that owns a row: by a hash of the lanes that decide its place."""
-    p = H[nd + PLACE_LANES]
-    n = H[p]
-    h = 0
-    for i in range(n):
-        h = (h ^ H[row + H[p + 1 + i]]) * -7046029254386353131
-        h ^= (h >> 29) & 0x7FFFFFFFF
-    h *= -4658895280553007687
-    h ^= (h >> 32) & 0xFFFFFFFF
-    return ((h & 0x7FFFFFFF) * H[W + WORKERS]) >> 31
 
 
 @inline
@@ -198,26 +190,6 @@ def deliver(H, W, nd, row, rounds, rank, diff):
         queue(H, W, nd, rc, rounds)
     else:
         wait_row(H, W, bucket_for(H, W, nd, rounds) + B_ITEMS, h, rank, diff, row, nk + w - 2)
-
-
-@kernel
-def post(H, W, nd, owner, row, rounds, rank, diff, n):
-    """Put a row into the mail for another worker: `lanes, node, rounds, rank, diff, lane...`, its time in
-    full behind.
-    """
-    v = W + MAIL + VECTOR * owner
-    at = H[v + LEN]
-    c = H[W + COORDS] if H[W + GENERAL] else 0
-    x = reserve(H, W, v, at + 5 + n + c) + at
-    H[x] = n
-    H[x + 1] = H[nd + NUMBER]
-    H[x + 2] = rounds
-    H[x + 3] = rank
-    H[x + 4] = diff
-    copy_words(H, row, x + 5, n)
-    if c:
-        copy_words(H, row_of(H, W, rank), x + 5 + n, c)
-    H[v + LEN] = at + 5 + n + c
 
 
 @kernel
@@ -300,29 +272,6 @@ def refuse_in_block(H, W, nd, stage, row, rank):
     for k in range(H[stage + 2]):
         H[at + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
     refuse_row(H, W, stage, at, nd, rank)
-
-
-@kernel
-def post_others(H, W, to, lanes, bank, rounds, ranks, rstep, diffs, dstep, sign, n):
-    """The block's rows that other workers own go into the mail.
-
-    needs:  no column lies in the bank.
-    leaves: in CHOSEN the rows that stay, and how many; their columns.
-    """
-    b = H[W + BLOCK]
-    row = H[W + ROW + PTR]
-    kept = 0
-    for i in range(n):
-        copy_row(H, b + COLUMNS_AT, i, row, lanes)
-        owner = owner_of(H, W, to, row)
-        if owner == H[W + ME]:
-            H[b + CHOSEN + kept] = i
-            kept += 1
-        else:
-            post(H, W, to, owner, row, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign, lanes)
-    if kept < n:
-        keep_columns(H, b, bank, lanes, kept)
-    return kept
 
 
 @kernel
@@ -532,61 +481,63 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     return others
 
 
-@inline
-def alike(H, at, end, step):
-    """How many rows of the mail, up to a block, have the lanes, the node and the rounds of the one there."""
-    m = 1
-    while m < BLOCK_ROWS and at + m * step < end and same(H, at, at + m * step, 3):
-        m += 1
-    return m
-
-
 @kernel
-def receive_block(H, W, nd, at, step, n, m):
-    """Deliver m rows of the mail that are alike, of n lanes each."""
+def receive_block(H, W, nd, rounds, at, step, n, m):
+    """Deliver m rows of a run of the mail, of n lanes each."""
     b = H[W + BLOCK]
     for k in range(n):
-        set_column(H, b + COLUMNS_AT, k, at + 5 + k, step)
-    ranks = at + 3
+        set_column(H, b + COLUMNS_AT, k, at + ROW_LANES + k, step)
+    ranks = at
     rstep = step
     if H[W + GENERAL]:
         for i in range(m):
-            H[b + BLOCK_RANKS + i] = intern_time(H, W, at + i * step + 5 + n)
+            H[b + BLOCK_RANKS + i] = intern_time(H, W, at + i * step + ROW_LANES + n)
         ranks = b + BLOCK_RANKS
         rstep = 1
         if not are_complete(H, W, ranks, rstep, m):
-            deliver_singly(H, W, nd, n, H[at + 2], ranks, rstep, at + 4, step, 1, m)
+            deliver_singly(H, W, nd, n, rounds, ranks, rstep, at + 1, step, 1, m)
             return
-    arrive(H, W, nd, H[at + 2], ranks, rstep, at + 4, step, 1, m)
+    arrive(H, W, nd, rounds, ranks, rstep, at + 1, step, 1, m)
+
+
+@kernel
+def receive_run(H, W, run, c):
+    """Deliver a run of the mail, c: how many coordinates stand behind each row.  Returns where the next run begins."""
+    n = H[run + RUN_LANES]
+    nd = H[H[W + NODES] + H[run + RUN_NODE]]
+    rounds = H[run + RUN_ROUNDS]
+    step = row_words(n, c)
+    at = run + RUN
+    end = at + H[run + RUN_COUNT] * step
+    takes_blocks = has_keys(H, nd) and H[nd + TALLY_AT] == 0
+    worth = min(WORTH_A_BLOCK, H[W + SEAL])
+    if c == 0 and H[run + RUN_COUNT] >= H[W + SEAL]:
+        H[W + CROWD] = 1
+    while at < end:
+        m = min(BLOCK_ROWS, (end - at) // step)
+        if takes_blocks and m >= worth:
+            receive_block(H, W, nd, rounds, at, step, n, m)
+            at += m * step
+            continue
+        row = H[W + ROW + PTR]
+        rank = H[at]
+        if c:
+            copy_words(H, at + ROW_LANES + n, row, c)
+            rank = intern_time(H, W, row)
+        copy_words(H, at + ROW_LANES, row, n)
+        deliver(H, W, nd, row, rounds, rank, H[at + 1])
+        at += step
+    H[W + CROWD] = 0
+    return end
 
 
 @kernel
 def receive_at(H, W, p, size):
     """Deliver the mail of another worker: so many words at p."""
-    nodes = H[W + NODES]
-    row = H[W + ROW + PTR]
-    c = H[W + COORDS] if H[W + GENERAL] else 0
-    worth = min(WORTH_A_BLOCK, H[W + SEAL])
-    if c == 0 and size >= H[W + SEAL] * 8:
-        H[W + CROWD] = 1
-    x = p
-    while x < p + size:
-        n = H[x]
-        nd = H[nodes + H[x + 1]]
-        if has_keys(H, nd) and H[nd + TALLY_AT] == 0:
-            m = alike(H, x, p + size, 5 + n + c)
-            if m >= worth:
-                receive_block(H, W, nd, x, 5 + n + c, n, m)
-                x += m * (5 + n + c)
-                continue
-        rank = H[x + 3]
-        if c:
-            copy_words(H, x + 5 + n, row, c)
-            rank = intern_time(H, W, row)
-        copy_words(H, x + 5, row, n)
-        deliver(H, W, nd, row, H[x + 2], rank, H[x + 4])
-        x += 5 + n + c
-    H[W + CROWD] = 0
+    c = coordinates_behind(H, W)
+    run = p
+    while run < p + size:
+        run = receive_run(H, W, run, c)
 
 
 @kernel

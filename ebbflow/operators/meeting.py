@@ -16,6 +16,7 @@ from ebbflow.trace.heap import (
     AGREED,
     BEST,
     EARLY,
+    FUEL,
     LEN,
     MAIL,
     ME,
@@ -33,11 +34,35 @@ LINE = 8
 STOPPED = 0  # somebody will not come
 ARRIVED, WHO = 0, 1  # of a worker: how often it has arrived; its header
 SPINS, TURNS = 2000, 300  # looks before the core is offered to others; and how often, before Python is asked
+FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 14  # fuel: a walk that meets others often, or waits long, looks up in time
 
 
 @inline
 def line_of(meeting, worker):
     return meeting + LINE * (worker + 1)
+
+
+@kernel
+def open_meeting(H, at, count, place):
+    """A place where the walks of the workers whose headers are listed at `at` meet by themselves; nobody is there yet.
+
+    needs:  place: a line of words for all, and one for each worker.
+    """
+    for k in range(LINE * (count + 1)):
+        H[place + k] = 0
+    for i in range(count):
+        W = H[at + i]
+        H[line_of(place, i) + WHO] = W
+        H[W + MEETING] = place
+        H[W + MET] = 0
+        H[W + STAGE] = 0
+
+
+@kernel
+def close_meeting(H, at, count):
+    """The workers meet nowhere."""
+    for i in range(count):
+        H[H[at + i] + MEETING] = 0
 
 
 @inline
@@ -59,6 +84,7 @@ def all_arrived(H, W):
             if looks > SPINS:
                 if is_stopped(H, W) or looks > SPINS + TURNS:
                     return False
+                H[W + FUEL] -= FOR_WAITING
                 give_way()
     return True
 
@@ -66,6 +92,7 @@ def all_arrived(H, W):
 @inline
 def arrive(H, W):
     H[W + MET] += 1
+    H[W + FUEL] -= FOR_ARRIVING
     store_shared(line_of(H[W + MEETING], H[W + ME]) + ARRIVED, H[W + MET])
 
 

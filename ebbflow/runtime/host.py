@@ -11,7 +11,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -277,10 +277,24 @@ class Host:
         if w.FAILED in reasons:
             raise refusal(self.workers[reasons.index(w.FAILED)])
         for name in self.plan.outputs:
+            if name not in gathered and len(self.workers) > 1 and not self.plan.general:
+                self.take_together(name, results)
+                continue
             for worker in self.workers:
                 rows = worker.take(name, gathered.get(name))
                 if rows is not None:
                     results.setdefault(name, []).append(self.timed(worker, rows))
+
+    def take_together(self, name: str, results: dict[str, list[Rows]]) -> None:
+        """What all workers have to give as one array, so that nobody has to join its parts."""
+        counts = [worker.waiting(name) for worker in self.workers]
+        if total := sum(counts):
+            rows, first = np.empty((len(self.plan.outputs[name].schema) + 2, total), np.int64), 0
+            for worker, count in zip(self.workers, counts, strict=True):
+                if count:
+                    worker.give(name, rows, first)
+                first += count
+            results.setdefault(name, []).append(self.timed(self.workers[0], rows))
 
     def take_turns(self, alone: bool) -> list[int]:
         """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
@@ -363,19 +377,17 @@ class Host:
         return Meeting(False, letters, at_loop, least, pending)
 
     def run_all(self) -> list[int]:
-        """Every worker in its thread, meeting the others on its way; if this one is interrupted, they are stopped
-        first.
+        """Every worker at once, the first in this thread and the others beside it, meeting each other on their way; if
+        this one is interrupted, they are stopped first.
         """
         assert self.threads is not None
-        self.open_meeting()
-        running: list[Future[int]] = []
+        meeting.open_meeting(memory(), address_of(self.headers), len(self.workers), address_of(self.lines))
         self.may_walk = True
         try:
-            for worker in self.workers:
-                running.append(self.threads.submit(worker.run_meeting))
+            running = [self.threads.submit(worker.run_meeting) for worker in self.workers[1:]]
+            reasons = [self.workers[0].run_meeting()]
             with interrupts.allowed():
-                wait(running, return_when=FIRST_EXCEPTION)
-            reasons = [one.result() for one in running]
+                reasons += [one.result() for one in running]
         except BaseException:
             self.stop_all()
             raise
@@ -404,20 +416,12 @@ class Host:
     def close_meeting(self) -> None:
         for worker in self.workers:
             worker.stopped = False
-            worker.H[worker.W + h.MEETING] = 0
-
-    def open_meeting(self) -> None:
-        """A place where the workers' walks meet by themselves, with nobody there yet."""
-        self.lines[:] = 0
-        place = address_of(self.lines)
-        for i, worker in enumerate(self.workers):
-            H, W = worker.H, worker.W
-            H[meeting.line_of(place, i) + meeting.WHO] = W
-            H[W + h.MEETING], H[W + h.MET], H[W + h.STAGE] = place, 0, 0
+        meeting.close_meeting(memory(), address_of(self.headers), len(self.workers))
 
 
 def in_threads(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, "ebbflow", initializer=wrap_around)
+    """For all but the first, which walks in the thread that asks."""
+    return ThreadPoolExecutor(workers - 1, "ebbflow", initializer=wrap_around)
 
 
 def distinct(times: list[np.ndarray]) -> np.ndarray:

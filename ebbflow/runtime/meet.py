@@ -11,6 +11,15 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.edges import receive_at
+from ebbflow.operators.mail import (
+    RUN,
+    RUN_COUNT,
+    RUN_LANES,
+    RUN_NODE,
+    RUN_ROUNDS,
+    coordinates_behind,
+    row_words,
+)
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
@@ -25,9 +34,7 @@ from ebbflow.operators.node import (
 from ebbflow.runtime.walk import FINISHED, FULL, INSTRUCTION, MEETS, NOTHING, least_in, walk
 from ebbflow.trace.heap import (
     AGREED,
-    COORDS,
     FUEL,
-    GENERAL,
     LEN,
     MAIL,
     ME,
@@ -107,15 +114,15 @@ def least_in_mail(H, W, other, start):
     first = (pc - start) // INSTRUCTION
     past = (H[pc + 1] - start) // INSTRUCTION
     v = W + MAIL + VECTOR * other
-    c = H[W + COORDS] if H[W + GENERAL] else 0
+    c = coordinates_behind(H, W)
     best = NOTHING
     x = H[v + PTR]
     end = x + H[v + LEN]
     while x < end:
-        position = H[H[H[W + NODES] + H[x + 1]] + POSITION]
-        if first < position and position < past and H[x + 2] < best:
-            best = H[x + 2]
-        x += 5 + H[x] + c
+        position = H[H[H[W + NODES] + H[x + RUN_NODE]] + POSITION]
+        if first < position and position < past and H[x + RUN_ROUNDS] < best:
+            best = H[x + RUN_ROUNDS]
+        x += RUN + H[x + RUN_COUNT] * row_words(H[x + RUN_LANES], c)
     return best
 
 

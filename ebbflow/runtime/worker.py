@@ -398,14 +398,15 @@ class Worker:
         return reason
 
     def is_given_up(self) -> bool:
-        """Whether waiting for the others is in vain."""
-        return self.stopped or bool(self.H[int(self.H[self.W + h.MEETING]) + meeting.STOPPED])
+        """Whether somebody who is to be met will not come."""
+        at = int(self.H[self.W + h.MEETING])
+        return self.stopped or bool(at and self.H[at + meeting.STOPPED])
 
     def go_on(self, reason: int) -> int:
         """Do what the walk came back for, and walk on."""
         H, W = self.H, self.W
         while (reason := self.serve(reason)) == w.PAUSED:
-            if self.stopped:
+            if self.stopped or self.is_given_up():
                 break
             interrupts.look()
             H[W + h.FUEL] = w.FULL
@@ -461,14 +462,23 @@ class Worker:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
         there are none, or they were gathered.  Count: how many there are, if that is known.
         """
-        a, lanes = self.outputs[output]
         if count is None:
-            count = w.waiting_rows(self.W, a)
+            count = self.waiting(output)
         if count == 0:
             return None
+        lanes = self.outputs[output][1]
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if gathered is None else gathered.room(count)
-        w.give_rows(self.W, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
+        self.give(output, out, first)
         return out if gathered is None else None
+
+    def waiting(self, output: str) -> int:
+        """How many rows an output has to give."""
+        return int(w.waiting_rows(self.W, self.outputs[output][0]))
+
+    def give(self, output: str, out: np.ndarray, first: int) -> None:
+        """The rows of an output go to the columns of `out`, from the first on."""
+        times = NO_TIMES if self.plan.general else self.slice_times
+        w.give_rows(self.W, self.outputs[output][0], out, first, times)
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
         """The coordinates of ranks: among the slice's times, or in the general clock."""

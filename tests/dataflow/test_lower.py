@@ -9,7 +9,7 @@ from ebbflow.columns.expression import Column
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG
 from ebbflow.dataflow.lower import Begin, End, is_local, lower
-from ebbflow.operators import edges, reducers
+from ebbflow.operators import mail, reducers
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import Values
@@ -265,7 +265,7 @@ def owned(worker):
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
         if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) and worker.H[nd + kinds.PLACE_LANES]:
             for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
-                assert edges.owner_of(worker.H, worker.W, nd, rc) == worker.me, (cell, cell.key, cell.place)
+                assert mail.owner_of(worker.H, worker.W, nd, rc) == worker.me, (cell, cell.key, cell.place)
                 found += 1
     return found
 

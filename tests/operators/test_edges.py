@@ -9,7 +9,7 @@ from ebbflow.columns.evaluate import REGISTERS, program
 from ebbflow.columns.expression import Column
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG, NULL
-from ebbflow.operators import block, edges
+from ebbflow.operators import block, edges, mail
 from ebbflow.operators import node as kinds
 from ebbflow.operators.consolidate import count_rows, take_rows
 from ebbflow.trace import heap as h
@@ -195,30 +195,6 @@ def test_a_row_is_held_until_its_time_is_complete_and_then_delivered_once(rows, 
     assert not open_ and bench.vector(nd + kinds.HOLD) == []
 
 
-LANES = st.integers(-(2**63), 2**63 - 1)
-
-
-@given(st.tuples(LANES, LANES), LANES, st.integers(1, 64))
-def test_the_owner_of_a_row_is_one_of_the_workers_and_decided_by_its_place_alone(row, other, workers):
-    bench = Bench()
-    bench[h.WORKERS] = workers
-    nd = bench.node(kinds.PASS, lanes=2)
-    bench.H[nd + kinds.PLACE_LANES] = bench.heap.keep([1, 1])
-    owners = {int(edges.owner_of(bench.H, bench.W, nd, bench.heap.keep([a, row[1]]))) for a in (row[0], other)}
-    assert len(owners) == 1 and owners <= set(range(workers))
-    bench.H[nd + kinds.PLACE_LANES] = bench.heap.keep([0])
-    assert edges.owner_of(bench.H, bench.W, nd, bench.heap.keep(row)) == 0  # with no lanes to go by, one worker has all
-
-
-def test_owners_are_spread():
-    bench = Bench()
-    bench[h.WORKERS] = 3
-    nd = bench.node(kinds.PASS, lanes=2)
-    bench.H[nd + kinds.PLACE_LANES] = bench.heap.keep([1, 0])
-    owners = Counter(int(edges.owner_of(bench.H, bench.W, nd, bench.heap.keep([i, 0]))) for i in range(3000))
-    assert all(800 < owners[i] < 1200 for i in range(3))
-
-
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(TIMES, st.integers(-2, 2), st.integers(0, 20), st.just(NULL) | st.integers(0, 9)), max_size=20)
@@ -243,12 +219,12 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
 
     first, second = (plan.bench for plan in plans)
     plans[0].send([(2, rank(first, at), diff, a, b) for at, diff, a, b in rows])
-    mail = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
+    letter = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
     second[h.NODES] = second.heap.keep([nodes[1]])
-    edges.receive_at(second.H, second.W, second.heap.keep(mail), len(mail))
+    edges.receive_at(second.H, second.W, second.heap.keep(letter), len(letter))
     found = [
         [(time(plan.bench, r), diff, a, b) for _, r, diff, a, b in plan.arrived(nd)] for plan, nd in zip(plans, nodes)
     ]
-    owner = {a: int(edges.owner_of(first.H, first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
+    owner = {a: int(mail.owner_of(first.H, first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
     assert found == [[row for row in rows if owner[row[2]] == me] for me in (0, 1)]
     assert all(row[0] == 2 for plan, nd in zip(plans, nodes) for row in plan.arrived(nd))

@@ -35,6 +35,19 @@ def test_a_meeting_waits_for_everyone_and_ends_with_the_least():
     assert [bench[h.STAGE] for bench in benches] == [0, 0, 0]
 
 
+def test_whoever_meets_often_or_waits_long_looks_up_in_time():
+    """On a machine that others keep busy a meeting takes long, and fuel is what lets a person interrupt a walk."""
+    (first, second), _, _ = gathered(2)
+    first[h.FUEL] = w.FULL
+    assert not w.meet(first.H, first.W, 0)  # the other one does not come
+    assert first[h.FUEL] == w.FULL - meeting.FOR_ARRIVING - meeting.TURNS * meeting.FOR_WAITING < 0
+    for _ in range(2):
+        meeting.arrive(second.H, second.W)
+    first[h.FUEL] = w.FULL
+    assert w.meet(first.H, first.W, 0)
+    assert first[h.FUEL] == w.FULL - meeting.FOR_ARRIVING
+
+
 def test_who_stays_away_is_not_waited_for():
     (first, _), _, place = gathered(2)
     first.H[place + meeting.STOPPED] = 1

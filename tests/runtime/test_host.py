@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ebbflow.columns.pool import Pool
 from ebbflow.errors import PlanError
-from ebbflow.operators import edges
+from ebbflow.operators import mail
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import host as hosts
 from ebbflow.runtime import walk as w
@@ -86,7 +86,7 @@ def test_every_key_lies_with_the_worker_that_owns_it(workers):
         for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
             if cell.kind in (kinds.ARRANGE, kinds.REDUCE):
                 for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
-                    assert edges.owner_of(worker.H, worker.W, nd, rc) == worker.me, cell
+                    assert mail.owner_of(worker.H, worker.W, nd, rc) == worker.me, cell
                 for key in kept(worker)[cell.number]:
                     assert everywhere.setdefault((cell.number, key), worker.me) == worker.me
     assert set(everywhere.values()) == set(range(workers))

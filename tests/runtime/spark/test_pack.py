@@ -8,7 +8,7 @@ import pytest
 
 from ebbflow.columns.pool import Pool
 from ebbflow.errors import LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
-from ebbflow.operators import edges
+from ebbflow.operators import mail
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.host import Host
 from ebbflow.runtime.spark import blobs, pack, texts
@@ -147,7 +147,7 @@ def test_rows_begin_at_the_shard_that_owns_them(shards, tmp_path):
     cells = [cell for cell in host.plan.cells if cell.kind == kinds.ARRANGE and cell.place == ("a",)]
     assert place == [0] and cells
     nd = worker.at[cells[0].number]
-    right = [int(edges.owner_of(worker.H, worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
+    right = [int(mail.owner_of(worker.H, worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
     assert pack.owners(lanes[place], shards).tolist() == right
 
 

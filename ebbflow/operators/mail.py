@@ -1,0 +1,139 @@
+"""Mail: rows for other workers, in runs of rows for one node at one round.
+
+Most rows that leave together go to one node at one round, so that is said once, in front of them: a letter is `lanes,
+node, rounds, count` and then the rows, `rank, diff, lanes` each, with their times in full behind where each worker
+numbers times by itself.  Who reads a letter fetches its words from another core, so there had better be few.
+
+Rule: rows stand in the order in which they were posted, and a run is never empty.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import inline, kernel
+from ebbflow.operators.block import CHOSEN, COLUMNS_AT, HASHES, copy_row, keep_columns
+from ebbflow.operators.node import NUMBER, PLACE_LANES
+from ebbflow.trace.clock import row_of
+from ebbflow.trace.heap import BLOCK, COORDS, GENERAL, LEN, MAIL, ME, VECTOR, WORKERS, copy_words, reserve
+
+# ---- a run: what its rows have in common, then the rows -------------------------------------------
+RUN_LANES, RUN_NODE, RUN_ROUNDS, RUN_COUNT = 0, 1, 2, 3
+RUN = 4
+ROW_LANES = 2  # of a row: its rank and its diff come first
+LAST_RUN = 3  # of the vector of a letter: where its last run begins, if it has words
+
+SPREAD, SPREAD_AGAIN = -7046029254386353131, -4658895280553007687
+
+
+@inline
+def coordinates_behind(H, W):
+    """How many coordinates of its time stand behind a row."""
+    return H[W + COORDS] if H[W + GENERAL] else 0
+
+
+@inline
+def row_words(lanes, coordinates):
+    return ROW_LANES + lanes + coordinates
+
+
+@inline
+def spread(h, word):
+    h = (h ^ word) * SPREAD
+    return h ^ ((h >> 29) & 0x7FFFFFFFF)
+
+
+@inline
+def place_of(h, workers):
+    h *= SPREAD_AGAIN
+    h ^= (h >> 32) & 0xFFFFFFFF
+    return ((h & 0x7FFFFFFF) * workers) >> 31
+
+
+@inline
+def owner_of(H, W, nd, row):
+    """The worker that owns a row: by a hash of the lanes that decide its place."""
+    p = H[nd + PLACE_LANES]
+    h = 0
+    for i in range(H[p]):
+        h = spread(h, H[row + H[p + 1 + i]])
+    return place_of(h, H[W + WORKERS])
+
+
+@kernel
+def owners_of_block(H, W, nd, n):
+    """The workers that own the rows of a block, in HASHES."""
+    b = H[W + BLOCK]
+    owners = b + HASHES
+    for i in range(n):
+        H[owners + i] = 0
+    p = H[nd + PLACE_LANES]
+    for k in range(H[p]):
+        c = H[b + COLUMNS_AT + 2 * H[p + 1 + k]]
+        s = H[b + COLUMNS_AT + 2 * H[p + 1 + k] + 1]
+        for i in range(n):
+            H[owners + i] = spread(H[owners + i], H[c + i * s])
+    workers = H[W + WORKERS]
+    for i in range(n):
+        H[owners + i] = place_of(H[owners + i], workers)
+
+
+@inline
+def room_in_mail(H, W, number, owner, rounds, lanes, size):
+    """Where the next row for a node of another worker goes, so many words; behind its like, or in a run of its own."""
+    v = W + MAIL + VECTOR * owner
+    at = H[v + LEN]
+    p = reserve(H, W, v, at + RUN + size)
+    run = p + H[v + LAST_RUN]
+    if at == 0 or H[run + RUN_NODE] != number or H[run + RUN_ROUNDS] != rounds:
+        run = p + at
+        H[run + RUN_LANES] = lanes
+        H[run + RUN_NODE] = number
+        H[run + RUN_ROUNDS] = rounds
+        H[run + RUN_COUNT] = 0
+        H[v + LAST_RUN] = at
+        at += RUN
+    H[run + RUN_COUNT] += 1
+    H[v + LEN] = at + size
+    return p + at
+
+
+@kernel
+def post(H, W, nd, owner, row, rounds, rank, diff, lanes):
+    """Put a row into the mail for another worker."""
+    c = coordinates_behind(H, W)
+    x = room_in_mail(H, W, H[nd + NUMBER], owner, rounds, lanes, row_words(lanes, c))
+    H[x] = rank
+    H[x + 1] = diff
+    copy_words(H, row, x + ROW_LANES, lanes)
+    if c:
+        copy_words(H, row_of(H, W, rank), x + ROW_LANES + lanes, c)
+
+
+@kernel
+def post_others(H, W, nd, lanes, bank, rounds, ranks, rstep, diffs, dstep, sign, n):
+    """The block's rows that other workers own go into the mail.
+
+    needs:  no column lies in the bank; rank i lies at ranks + i * rstep, likewise the diffs.
+    leaves: in CHOSEN the rows that stay, and how many; their columns.
+    """
+    b = H[W + BLOCK]
+    owners_of_block(H, W, nd, n)
+    number = H[nd + NUMBER]
+    me = H[W + ME]
+    c = coordinates_behind(H, W)
+    size = row_words(lanes, c)
+    kept = 0
+    for i in range(n):
+        owner = H[b + HASHES + i]
+        if owner == me:
+            H[b + CHOSEN + kept] = i
+            kept += 1
+            continue
+        x = room_in_mail(H, W, number, owner, rounds, lanes, size)
+        H[x] = H[ranks + i * rstep]
+        H[x + 1] = H[diffs + i * dstep] * sign
+        copy_row(H, b + COLUMNS_AT, i, x + ROW_LANES, lanes)
+        if c:
+            copy_words(H, row_of(H, W, H[x]), x + ROW_LANES + lanes, c)
+    if kept < n:
+        keep_columns(H, b, bank, lanes, kept)
+    return kept
