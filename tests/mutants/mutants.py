@@ -136,9 +136,9 @@ MUTANTS = [
     ),
     Mutant(
         "an exchange goes to the wrong shard",
-        "operators/edges.py",
-        "    n = H[p]\n    h = 0\n",
-        "    n = H[p]\n    h = H[W + ME]\n",
+        "operators/mail.py",
+        "    h = 0\n    for i in range(H[p]):\n",
+        "    h = H[W + ME]\n    for i in range(H[p]):\n",
         "local-3",
     ),
     Mutant(
@@ -224,7 +224,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows of a block that belong to another worker stay",
-        "operators/edges.py",
+        "operators/mail.py",
         "    if kept < n:\n        keep_columns(H, b, bank, lanes, kept)\n    return kept\n",
         "    return n\n",
         "local-2",
@@ -431,5 +431,19 @@ MUTANTS = [
         "trace/segment.py",
         "        at = p + first_from(H, p, 0, m, w, e + VALUE, H[e] + 1) * w\n",
         "        at = end\n",
+    ),
+    Mutant(
+        "rows of another round go into the last run of the mail",
+        "operators/mail.py",
+        " or H[run + RUN_ROUNDS] != rounds:\n",
+        ":\n",
+        runtime="local-2",
+    ),
+    Mutant(
+        "rows for another node go into the last run of the mail",
+        "operators/mail.py",
+        " or H[run + RUN_NODE] != number or",
+        " or",
+        runtime="local-2",
     ),
 ]
