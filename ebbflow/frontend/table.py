@@ -21,6 +21,7 @@ from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.errors import MissingPackage, TypeMismatch
 from ebbflow.frontend import aliases
 from ebbflow.frontend.column import unknown_method
+from ebbflow.runtime.gathered import place_for
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +38,13 @@ NAN = object()  # equals itself, as every NaN does here
 FEW = 64  # rows below which setting up a clever sort costs more than sorting
 SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
 NO_TIMES = np.empty(0, np.int64)
+MUCH = 1 << 16  # words that a system hands out page by page
 MANY = 2**31  # rows above which two numbers of rows no longer fit one word
+
+
+def space_for(lanes: int, n: int) -> Lanes:
+    """int64[lanes, n]; if it is much, memory that was used before, since fresh memory costs as much as sorting."""
+    return place_for(lanes, n) if lanes * n > MUCH else np.empty((lanes, n), np.int64)
 
 
 def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
@@ -263,7 +270,7 @@ class Table:
     # ---- the rows, in order ----------------------------------------------------------------
 
     def _put_in_order(self) -> None:
-        if self._sorted or self._is_quickly_sorted() or self._stands_in_order():
+        if self._sorted or self._is_quickly_sorted():
             return
         keys = sort_keys(self._lanes, self.record, self._pool)
         if self._times is not None:
@@ -275,28 +282,30 @@ class Table:
         self._sorted = True
 
     def _is_quickly_sorted(self) -> bool:
-        """Whether many rows in one piece, which stood almost in order, are in order now."""
-        several = len(self.coordinates) > 1 and self._times is not None
-        if self._count <= FEW or several or self.record.has_text or not self._lanes.flags.c_contiguous:
+        """Whether many rows, numbers all of them, are in order now."""
+        if self._count <= FEW or self.record.has_text:
             return False
+        lanes, times = self._lanes, self._times
+        several = times is not None and times.shape[1] > 1
+        if not several and not lanes.flags.c_contiguous and self._stands_in_order():
+            return True  # without a copy
         from ebbflow.columns.sort import DIGITS, MIXED, WRITTEN, put_in_order  # loads the kernels: only for many rows
 
-        lanes, times = len(self._lanes), NO_TIMES if self._times is None else self._times[:, 0]
-        if not (times.flags.c_contiguous and self._weights.flags.c_contiguous):
-            return False
-        out = np.empty((lanes + 1 + (self._times is not None), self._count), np.int64)
-        told = put_in_order(self._lanes, times, self._weights, out, np.empty(4 * self._count + 1 + DIGITS, np.int64))
+        moments = NO_TIMES if times is None else np.ascontiguousarray(times[:, 0])
+        rows = np.ascontiguousarray(lanes if times is None or not several else np.concatenate([times[:, 1:].T, lanes]))
+        out = space_for(len(rows) + 1 + (times is not None), self._count)
+        room = space_for(1, 4 * self._count + 1 + DIGITS)[0]
+        told = put_in_order(rows, moments, np.ascontiguousarray(self._weights), out, room)
         if told == WRITTEN:
-            self._lanes, self._weights = out[:lanes], out[-1]
-            if self._times is not None:
-                self._times = out[lanes][:, None]
+            others = len(rows) - len(lanes)  # coordinates, but the first
+            self._lanes, self._weights = out[others : len(rows)], out[-1]
+            if times is not None:
+                self._times = out[[len(rows), *range(others)]].T if several else out[len(rows)][:, None]
         self._sorted = told != MIXED
         return self._sorted
 
     def _stands_in_order(self) -> bool:
         """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
-        if len(self) <= FEW or self.record.has_text or len(self.coordinates) > 1:
-            return False
         from ebbflow.columns.kernel import lanes_of, memory
         from ebbflow.columns.sort import are_sorted  # loads the kernels: only for many rows
 

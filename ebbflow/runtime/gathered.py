@@ -18,7 +18,7 @@ from ebbflow.columns.memory import RESERVED
 
 ROOM = 1 << 23  # words at first
 GROWTH = 8
-KEPT = 2  # places, of ROOM words each, that wait to be used again
+KEPT = 4  # places, of ROOM words each, that wait to be used again
 
 _waiting: list[mmap.mmap] = []
 
