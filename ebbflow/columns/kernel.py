@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,7 +49,7 @@ def address_of(array: np.ndarray) -> int:
     return array.ctypes.data // 8 - 1
 
 
-def lanes_of(rows: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+def lanes_of(rows: np.ndarray | Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Lanes that are each in one piece, and where each begins; who reads there holds them."""
     lanes = [np.require(lane, np.int64, "CA") for lane in rows]
     return lanes, np.array([address_of(lane) for lane in lanes], np.int64)

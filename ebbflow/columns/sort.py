@@ -7,9 +7,11 @@ Rule: the order is that of the keys, the most significant first; equal rows stay
 """
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.memory import load_lane
 
 SPREAD = -7046029254386353131  # odd, and without a pattern: the golden ratio of 2**64, as a signed word
 
+AT_ONCE = 4096  # rows that are looked at before what was found is
 SHORT = 12  # rows that are sorted by insertion, before runs are merged
 A_FEW_FALLS = 2  # of a first key, up to which merging is the quickest
 MOST_FALLS = 64  # the same, up to which many rows are merged here if they cannot be sorted by digits
@@ -253,25 +255,111 @@ def sum_rows(rows, words, ids):
 
 
 @kernel
-def are_sorted(H, offsets, n, words):
+def are_sorted(H, offsets, n):
     """Whether n rows stand in order already.
 
-    needs:  offsets: where each lane begins; words: a first key, one of each row, or nothing.
+    needs:  offsets: where each lane begins, the most significant first.
     leaves: whether no row comes before the one in front of it.
     """
-    timed = words.shape[0] > 0
     lanes = offsets.shape[0]
-    for i in range(1, n):
-        if timed and words[i] != words[i - 1]:
-            if words[i] < words[i - 1]:
-                return False
-            continue
+    if lanes == 0:
+        return True
+    first = offsets[0]
+    second = offsets[min(1, lanes - 1)]
+    last = offsets[lanes - 1]
+    start = 1
+    while lanes <= 3 and start < n:  # no branches: the compiler takes several rows at once
+        end = min(start + AT_ONCE, n)
+        falls = False
+        for i in range(start, end):
+            a = load_lane(first + i)
+            was_a = load_lane(first + i - 1)
+            b = load_lane(second + i)
+            was_b = load_lane(second + i - 1)
+            less = load_lane(last + i) < load_lane(last + i - 1)
+            less = (b < was_b) | ((b == was_b) & less)
+            less = (a < was_a) | ((a == was_a) & less)
+            falls |= less
+        if falls:
+            return False
+        start = end
+    for i in range(start, n):
         k = 0
         while k < lanes and H[offsets[k] + i] == H[offsets[k] + i - 1]:
             k += 1
         if k < lanes and H[offsets[k] + i] < H[offsets[k] + i - 1]:
             return False
     return True
+
+
+@kernel
+def tell_apart(words, ids):
+    """The distinct words among words that never fall, in ids.  Returns how many, or -1 if some fall.
+
+    needs:  one word at least; ids: as many as words.
+    """
+    last = words[0]
+    ids[0] = last
+    n = 1
+    falls = 0
+    for i in range(1, words.shape[0]):
+        word = words[i]
+        if word < last:
+            falls = 1
+        n += 1 if word != last else 0
+        ids[n - 1] = word
+        last = word
+    return -1 if falls else n
+
+
+@inline
+def sift_rows(H, offsets, words, rows, out, ids, start, lanes):
+    """What `sift` does, for so many lanes; the first and the last of them are read once."""
+    count = ids[0]
+    shift = ids[1]
+    mask = rows.shape[0] - 1
+    first = offsets[0]
+    last = offsets[lanes - 1]
+    for i in range(start, words.shape[0]):
+        a = H[first + i]
+        b = H[last + i]
+        h = a * SPREAD
+        for k in range(1, lanes - 1):
+            h = (h ^ H[offsets[k] + i]) * SPREAD
+        slot = (((h ^ b) * SPREAD) >> shift) & mask
+        other = (a ^ rows[slot, 0]) | (b ^ rows[slot, lanes - 1])
+        for k in range(1, lanes - 1):
+            other |= H[offsets[k] + i] ^ rows[slot, k]
+        was = rows[slot, lanes]
+        gone = was & ((other | -other) >> 63)  # 0 if the row is the same: no branch, nobody could foretell it
+        if gone:
+            if count == out.shape[1]:
+                ids[0] = count
+                return i
+            for k in range(lanes + 1):
+                out[k, count] = rows[slot, k]
+            count += 1
+        rows[slot, 0] = a
+        for k in range(1, lanes - 1):
+            rows[slot, k] = H[offsets[k] + i]
+        rows[slot, lanes - 1] = b
+        rows[slot, lanes] = words[i] + was - gone
+    ids[0] = count
+    return words.shape[0]
+
+
+@kernel
+def sift(H, offsets, words, rows, out, ids, start):
+    """Add up rows that are equal and come soon after each other, from `start` on; most of them cancel.
+
+    needs:  offsets: where each lane begins, at least one; words: the rows' diffs; rows: int64[a power of two, lanes +
+            1], the last row for each of so many hashes and the sum of its diffs, zeros at first; out: int64[lanes + 1,
+            room]; ids: how many rows out has, and how many bits of a word are not of a hash.
+    leaves: in rows and out together, what the rows add up to; the row for which there was no room, or n.
+    """
+    if offsets.shape[0] == 2:
+        return sift_rows(H, offsets, words, rows, out, ids, start, 2)
+    return sift_rows(H, offsets, words, rows, out, ids, start, offsets.shape[0])
 
 
 @kernel

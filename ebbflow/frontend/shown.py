@@ -25,6 +25,7 @@ Antichain = tuple[Time, ...]
 
 END = 2**63 - 1  # the last number a coordinate can be
 FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
+NEAR_ROWS, LEFT_ROWS = 1 << 9, 1 << 12  # the last row for each of so many hashes; how many leave before they are summed
 LOG = 1 << 16  # changes kept as they came before they are summed up
 
 
@@ -162,23 +163,58 @@ def joined(parts: Sequence[Changes]) -> Changes:
 
 
 def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
-    """Each row of these changes once, whatever its time, with the sum of its diffs; most of them are few rows again
-    and again.
+    """Each row of these changes once, whatever its time, with the sum of its diffs.
+
+    Most of what is said is taken back soon: such rows find each other in a small table that stays in the cache, and
+    only those that another row drives out of it are looked up among all.
     """
     from ebbflow.columns.kernel import lanes_of, memory
-    from ebbflow.columns.sort import add_up  # loads the kernels: only when there is something to sum
+    from ebbflow.columns.sort import sift  # loads the kernels: only when there is something to sum
 
     lanes = len(parts[0].lanes)
-    found, slots = np.empty((lanes + 1, FEW_ROWS), np.int64), np.zeros(1 + 2 * FEW_ROWS, np.int64)
+    sums = Sums(lanes)
+    if lanes == 0:
+        for part in parts:
+            sums.add(part.diffs[None])
+        return sums.rows()
+    last = np.zeros((NEAR_ROWS, lanes + 1), np.int64)
+    left, state = np.empty((lanes + 1, LEFT_ROWS), np.int64), np.array([0, 65 - NEAR_ROWS.bit_length()])
     for part in parts:
         (_held, starts), diffs = lanes_of(part.lanes), np.ascontiguousarray(part.diffs)
         at = 0
-        while (at := add_up(memory(), starts, diffs, found, slots, at)) < len(diffs):
-            full, room = found, 4 * found.shape[1]
-            found, slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
-            add_up(memory(), lanes_of(full[:-1])[1], full[-1], found, slots, 0)
-    kept = np.flatnonzero(found[-1, : slots[0]])
-    return in_order(found[:-1], kept), found[-1, kept]
+        while (at := int(sift(memory(), starts, diffs, last, left, state, at))) < len(diffs):
+            sums.add(left)
+            state[0] = 0
+    sums.add(left[:, : state[0]])
+    sums.add(np.ascontiguousarray(last[last[:, -1] != 0].T))
+    return sums.rows()
+
+
+class Sums:
+    """Rows and the sums of their diffs, each row once."""
+
+    def __init__(self, lanes: int):
+        self._make_room(lanes, FEW_ROWS)
+
+    def _make_room(self, lanes: int, room: int) -> None:
+        self._found, self._slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
+
+    def add(self, rows: Array) -> None:
+        """Rows as lanes, the diffs behind them."""
+        from ebbflow.columns.kernel import lanes_of, memory
+        from ebbflow.columns.sort import add_up
+
+        (_held, starts), diffs = lanes_of(rows[:-1]), np.ascontiguousarray(rows[-1])
+        at = 0
+        while (at := int(add_up(memory(), starts, diffs, self._found, self._slots, at))) < len(diffs):
+            full = self._found
+            self._make_room(len(full) - 1, 4 * full.shape[1])
+            self.add(full)
+
+    def rows(self) -> tuple[Array, Array]:
+        """Those whose sum is not zero."""
+        kept = np.flatnonzero(self._found[-1, : self._slots[0]])
+        return in_order(self._found[:-1], kept), self._found[-1, kept]
 
 
 def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:

@@ -309,9 +309,9 @@ class Table:
         from ebbflow.columns.kernel import lanes_of, memory
         from ebbflow.columns.sort import are_sorted  # loads the kernels: only for many rows
 
-        times = np.empty(0, np.int64) if self._times is None else np.ascontiguousarray(self._times[:, 0])
-        _held, starts = lanes_of(self._lanes)
-        self._sorted = bool(are_sorted(memory(), starts, len(self), times))
+        keys = [*self._lanes] if self._times is None else [self._times[:, 0], *self._lanes]
+        _held, starts = lanes_of(keys)
+        self._sorted = bool(are_sorted(memory(), starts, len(self)))
         return self._sorted
 
     def rows(self) -> list[tuple[Any, ...]]:

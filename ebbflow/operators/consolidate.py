@@ -4,15 +4,29 @@ An output keeps the rows of the slice in a vector `lanes, rank, diff`, and finds
 and rank; a settling node does the same for the rows of one round of a loop, so that differences that cancel stop
 circulating.
 
+An output whose rows come consolidated may be told of a place: then they go straight there, column by column and with
+their times, as long as there is room.
+
 Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero is left out when the rows are taken.
+Rows at a place come before those in the vector.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import kernel
+from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import ask_for
 from ebbflow.operators.block import COLUMNS_AT
-from ebbflow.operators.node import BUFFER, LANES, NUMBER, RAW
+from ebbflow.operators.node import (
+    BUFFER,
+    LANES,
+    NUMBER,
+    PLACE_AT,
+    PLACE_ROOM,
+    PLACE_STEP,
+    PLACE_TIMES,
+    PLACED,
+    RAW,
+)
 from ebbflow.trace.heap import (
     BLOCK,
     CAP,
@@ -113,6 +127,46 @@ def absorb(H, W, nd, row, rank, diff):
         settle_rows(H, W, nd, 1)
 
 
+@inline
+def are_none_zero(H, p, step, n):
+    for i in range(n):
+        if H[p + i * step] == 0:
+            return False
+    return True
+
+
+@kernel
+def place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+    """The rows of a block go to the output's place, behind those that are there.
+
+    needs:  room for them; no diff is zero.
+    """
+    lanes = H[nd + LANES]
+    columns = H[W + BLOCK] + COLUMNS_AT
+    far = H[nd + PLACE_STEP]
+    times = H[nd + PLACE_TIMES]
+    at = H[nd + PLACE_AT] + H[nd + PLACED]
+    for k in range(lanes):
+        c = H[columns + 2 * k]
+        s = H[columns + 2 * k + 1]
+        for i in range(n):
+            H[at + i] = H[c + i * s]
+        at += far
+    for i in range(n):
+        H[at + i] = H[times + H[ranks + i * rstep]]
+        H[at + far + i] = H[diffs + i * dstep] * sign
+    H[nd + PLACED] += n
+
+
+@kernel
+def leave_place(H, nd):
+    """Nothing more goes to the output's place.  Returns how many rows did."""
+    n = H[nd + PLACED]
+    for k in range(PLACE_AT, PLACE_TIMES + 1):
+        H[nd + k] = 0
+    return n
+
+
 @kernel
 def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     """Add the rows of a block to the output's rows of this slice; rank i lies at ranks + i * rstep, likewise the
@@ -123,6 +177,9 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     v = nd + ROWS
     columns = H[W + BLOCK] + COLUMNS_AT
     at = H[v + LEN]
+    if H[nd + PLACE_AT] and at == 0 and H[nd + PLACED] + n <= H[nd + PLACE_ROOM] and are_none_zero(H, diffs, dstep, n):
+        place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
+        return
     p = reserve(H, W, v, at + n * w) + at
     for k in range(lanes):
         c = H[columns + 2 * k]
@@ -163,6 +220,7 @@ def forget_rows(H, W, nd):
                     i = (i + 1) & (size - 1)
                 H[slots + i] = 0
     H[v + LEN] = 0
+    leave_place(H, nd)
     if H[nd + RAW] and H[v + CAP] >= HUGE:
         drop_vector(H, W, v)
 

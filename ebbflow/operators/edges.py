@@ -349,9 +349,11 @@ def pour_buffer(H, W, nd, ed):
     at = 0
     while at < n and H[W + ERROR] == 0:
         e = p + at * width
-        m = 1
-        while m < BLOCK_ROWS and at + m < n and H[e + m * width] == H[e]:
-            m += 1
+        m = min(BLOCK_ROWS, n - at)
+        if H[nd + TALLY_AT] == 0:  # outside loops there are no rounds
+            m = 1
+            while m < BLOCK_ROWS and at + m < n and H[e + m * width] == H[e]:
+                m += 1
         pour(H, W, nd, ed, e + 3, width, 1, H[e], e + 1, width, e + 2, width, m)
         at += m
     H[W + INSERTS] += n

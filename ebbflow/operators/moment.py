@@ -26,7 +26,7 @@ from ebbflow.trace.heap import (
     drop_vector,
     reserve,
 )
-from ebbflow.trace.tally import HUGE, KEY, T_KEYS, T_NEXT, T_OPEN, T_RANK, T_WORDS
+from ebbflow.trace.tally import HUGE, KEY, T_KEYS, T_NEXT, T_OPEN, T_RANK, T_SORTS, T_WORDS
 
 SORTED_BY_HAND = 24  # entries of a moment that are put in the order of their keys before they speak
 ROWS_AT_ONCE = 1 << 15  # that a closing moment says before it pauses, so that they can move on
@@ -158,7 +158,7 @@ def close_moment(H, W, nd, ty):
     end = H[v + LEN]
     at = H[ty + T_NEXT]
     rank = H[ty + T_RANK]
-    if at == 0 and end > step and end <= SORTED_BY_HAND * step:
+    if H[ty + T_SORTS] and at == 0 and end > step and end <= SORTED_BY_HAND * step:
         sort_open(H, H[v + PTR], end // step, step, nk)
     stop = min(end, at + ROWS_AT_ONCE * step)
     p = H[v + PTR]

@@ -35,6 +35,13 @@ MOST_ROUNDS, ROUNDS_FIELD = (
 TALLY_AT = 45  # of a reduction that keeps nothing but sums: the address of its tally, else 0
 # ---- a join has besides ---------------------------------------------------------------------------
 LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
+# ---- an output has instead, while its rows go straight to where they stay ---------------------------------
+PLACE_AT, PLACE_STEP = (
+    46,
+    47,
+)  # where the first row goes, 0: nowhere; how far apart lanes are, time and diff behind them
+PLACE_ROOM, PLACED = 48, 49  # how many rows may go there, and how many have
+PLACE_TIMES = 50  # the time of rank i is so far behind this
 DEPTH = 51  # how many loops the node is in
 NODE = 54
 

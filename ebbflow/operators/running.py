@@ -13,6 +13,7 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import load_lane
 from ebbflow.columns.weights import add_word, float_add, int_add
 from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
+from ebbflow.operators.counting import ENTRY, counts_by_lane, find_by_lane, run_counts
 from ebbflow.operators.groups import (
     ENTRIES,
     SIZES,
@@ -82,6 +83,9 @@ def find_places(H, W, ty, b, n):
     nk = H[ty + T_KEYS]
     width = entry_words(H, ty)
     mask = H[ty + T_MASK]
+    if nk == 1 and width == ENTRY and mask * width <= BEYOND_CACHE:
+        find_by_lane(H, ty, b, n)
+        return
     slots = H[ty + T_SLOTS]
     hashes = b + HASHES
     places = b + PLACES
@@ -261,6 +265,10 @@ def run_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         find_entries(H, W, ty, b, groups)
     else:
         find_places(H, W, ty, b, n)
+        if counts_by_lane(H, nd, ty):
+            run_counts(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
+            H[W + FUEL] -= n
+            return
     i = 0
     while i < n and H[W + ERROR] == 0:
         t = H[ranks + i * rstep]

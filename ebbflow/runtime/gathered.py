@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.columns.memory import RESERVED
+from ebbflow.columns.memory import RESERVED, all_open
 
 ROOM = 1 << 23  # words at first
 GROWTH = 8
@@ -37,6 +37,10 @@ class Gathered:
             self._rows[:, :first] = full[:, :first]
         self._count = end
         return self._rows, first
+
+    def left(self) -> np.ndarray:
+        """Where the next rows go, [lanes + 2, as many as there is room for]; `room` says how many did."""
+        return self._rows[:, self._count :]
 
     def rows(self) -> np.ndarray:
         return self._rows[:, : self._count]
@@ -66,4 +70,7 @@ def place_for(lanes: int, room: int) -> np.ndarray:
 
 def reserved(words: int) -> mmap.mmap:
     """Zeros that are not memory before they are written."""
-    return mmap.mmap(-1, 8 * words, flags=RESERVED)
+    made = mmap.mmap(-1, 8 * words, flags=RESERVED)
+    first = np.frombuffer(made, np.int64).ctypes.data // 8 - 1
+    all_open(first, first + words)  # a heap may have lain there
+    return made

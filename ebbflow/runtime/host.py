@@ -20,6 +20,7 @@ from ebbflow import interrupts
 from ebbflow.columns.evaluate import program
 from ebbflow.columns.kernel import address_of, memory, wrap_around
 from ebbflow.columns.pool import Pool
+from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
 from ebbflow.errors import PlanError
@@ -201,6 +202,9 @@ class Host:
             for worker in self.workers:
                 worker.slice_times = np.ascontiguousarray(here)
                 worker.begin_slice()
+                if len(self.workers) == 1:
+                    for name, whole in gathered.items():
+                        worker.place(name, whole)
             for name, (lanes, at, diffs) in ordered.items():
                 if many:
                     a, b = np.searchsorted(at[:, 0], here[0]), np.searchsorted(at[:, 0], here[-1], "right")
@@ -432,11 +436,9 @@ def distinct(times: list[np.ndarray]) -> np.ndarray:
     if all(bool((told_once(part) == first).all()) for part in times):
         return times[0][:1]
     whole = times[0] if len(times) == 1 else np.concatenate(times)
-    if (whole[1:] > whole[:-1]).all():
-        return whole
-    if is_in_order(whole):
-        return whole[np.flatnonzero(np.concatenate([[True], whole[1:] != whole[:-1]]))]
-    return np.unique(whole)
+    found = np.empty(len(whole), np.int64)
+    count = int(tell_apart(np.ascontiguousarray(whole), found))
+    return np.unique(whole) if count < 0 else found[:count]
 
 
 def ranks_of(at: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
-from ebbflow.operators import block, edges, meeting, reducers, sums
+from ebbflow.operators import block, consolidate, edges, meeting, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.ask import Asker
@@ -32,6 +32,7 @@ from ebbflow.trace.clock import intern_rows, mark_complete, respread
 from ebbflow.trace.table import resize
 
 TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step needs again stays
+KEYED = (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE)  # the order in which rows come is nothing to them
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = 64
@@ -112,7 +113,19 @@ class Worker:
                 ]
                 H[a + kinds.READERS + 2 * family] = heap.keep(readers)
                 H[a + kinds.READERS + 2 * family + 1] = len(readers) // 2
+            if H[a + kinds.TALLY_AT]:
+                self.lay_way_out(cell, int(H[a + kinds.TALLY_AT]))
         self.program = self.lay_program()
+
+    def lay_way_out(self, cell: Cell, ty: int) -> None:
+        """Whether anybody may show what a tally says as it comes, and whether one output takes all of it as it is."""
+        to = [(pipe, other) for other in self.plan.cells for pipe in other.pipes if pipe.source is cell]
+        self.H[ty + tallies.T_SORTS] = int(any(other.kind not in KEYED for _, other in to))
+        if len(to) == 1 and int(self.H[self.W + h.WORKERS]) == 1:
+            ((pipe, other),) = to
+            is_as_said = other.kind == kinds.OUTPUT and not pipe.stages and pipe.sign == 1
+            if is_as_said and is_consolidated(other, self.plan):
+                self.H[ty + tallies.T_OUTPUT] = self.at[other.number]
 
     def lay_node(self, cell: Cell) -> None:
         heap, H, a = self.heap, self.H, self.at[cell.number]
@@ -462,6 +475,8 @@ class Worker:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
         there are none, or they were gathered.  Count: how many there are, if that is known.
         """
+        if gathered is not None:
+            self.take_placed(output, gathered)
         if count is None:
             count = self.waiting(output)
         if count == 0:
@@ -479,6 +494,20 @@ class Worker:
         """The rows of an output go to the columns of `out`, from the first on."""
         times = NO_TIMES if self.plan.general else self.slice_times
         w.give_rows(self.W, self.outputs[output][0], out, first, times)
+
+    def place(self, output: str, gathered: Gathered) -> None:
+        """From here to `take`, rows that come consolidated go where they stay."""
+        H, (a, _) = self.H, self.outputs[output]
+        left = gathered.left()
+        if self.plan.general or not H[a + kinds.RAW] or left.shape[1] == 0:
+            return
+        H[a + kinds.PLACE_AT], H[a + kinds.PLACE_STEP] = address_of(left), left.strides[0] // 8
+        H[a + kinds.PLACE_ROOM], H[a + kinds.PLACED] = left.shape[1], 0
+        H[a + kinds.PLACE_TIMES] = address_of(self.slice_times) - 1
+
+    def take_placed(self, output: str, gathered: Gathered) -> None:
+        """The rows that went where they stay are there; no more go there."""
+        gathered.room(int(consolidate.leave_place(self.H, self.outputs[output][0])))
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
         """The coordinates of ranks: among the slice's times, or in the general clock."""

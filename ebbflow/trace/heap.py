@@ -274,6 +274,16 @@ def hash_lanes(H, p, n):
 
 
 @inline
+def hash_word(word):
+    """The same of one word."""
+    h = word * -7046029254386353131
+    h ^= (h >> 29) & 0x7FFFFFFFF
+    h *= -4658895280553007687
+    h ^= (h >> 32) & 0xFFFFFFFF
+    return h & 0x7FFFFFFFFFFFFFFF
+
+
+@inline
 def sum_fits(a, b):
     """Whether a + b is a word: asked before it is computed, as compiled sums are taken to fit."""
     return a <= LAST - b if b >= 0 else a >= -LAST - b

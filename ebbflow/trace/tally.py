@@ -21,7 +21,9 @@ T_LOGGED_IN, T_SINCE = 8, 9  # the advance that the log is of; entries with an e
 T_MOMENT = 10  # the number of the open moment
 T_OPEN = 11  # a vector: the entries that the open moment has changed, `address, words as they were`
 T_LOG = 15  # a vector: the entries that the advance found and has changed, `key lanes, words as it found them`
-TALLY = 19
+T_OUTPUT = 19  # the output that takes what is said just as it is, if no other node does, else 0
+T_SORTS = 20  # whether what a moment says is put in the order of keys: it may be shown as it comes
+TALLY = 21
 # ---- an entry --------------------------------------------------------------------------------------
 STAMP, KEY = 0, 1
 NEW, KNOWN = 1, 2  # the stamps of a key that no moment has changed yet, and of one whose sum was put back

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns import sort
@@ -107,13 +107,65 @@ def test_many_different_rows_all_stay():
     assert words.all()
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 1), st.integers(-1, 1)), max_size=8), st.booleans())
-def test_rows_that_stand_in_order_are_known_as_such(rows, timed):
-    lanes = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2).T.copy()
-    times = np.array([row[0] for row in rows], np.int64) if timed else np.empty(0, np.int64)
-    keys = rows if timed else [row[1:] for row in rows]
-    _held, starts = lanes_of(lanes)
-    assert sort.are_sorted(memory(), starts, lanes.shape[1], times) == (keys == sorted(keys))
+@pytest.mark.interpreted
+@given(st.integers(0, 5), st.data())
+def test_rows_that_stand_in_order_are_known_as_such(lanes, data):
+    row = st.tuples(*[st.sampled_from([-(2**63), 0, 1, 2**63 - 1])] * lanes)
+    rows = data.draw(st.lists(row, max_size=8).flatmap(lambda rows: st.sampled_from([rows, sorted(rows)])))
+    _held, starts = lanes_of(np.array(rows, np.int64).reshape(len(rows), lanes).T.copy())
+    assert sort.are_sorted(memory(), starts, len(rows)) == (rows == sorted(rows))
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+@pytest.mark.parametrize("at", [1, sort.AT_ONCE - 1, sort.AT_ONCE, sort.AT_ONCE + 1, 2 * sort.AT_ONCE + 6])
+def test_one_row_out_of_order_among_many_is_found(lanes, at):
+    rows = np.stack([np.arange(2 * sort.AT_ONCE + 7) // 3] * lanes)
+    assert sort.are_sorted(memory(), lanes_of(rows)[1], rows.shape[1])
+    rows[-1, at] = -1
+    rows[:-1, at] = rows[:-1, at - 1]
+    assert not sort.are_sorted(memory(), lanes_of(rows)[1], rows.shape[1])
+
+
+@pytest.mark.interpreted
+@given(st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.booleans())
+def test_words_that_never_fall_are_told_apart(words, falls):
+    words = words if falls else sorted(words)
+    found = np.full(len(words) + 1, 99)
+    n = int(sort.tell_apart(np.array(words), found[:-1]))
+    assert found[-1] == 99
+    assert (n == -1) if words != sorted(words) else (found[:n].tolist() == sorted(set(words)))
+
+
+@settings(max_examples=200)
+@pytest.mark.interpreted
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 9), st.data())
+def test_rows_that_are_sifted_add_up_to_what_they_did(lanes, bits, room, data):
+    row = st.tuples(*[st.integers(-1, 2)] * lanes, st.sampled_from([1, -1, 1, -1, 0, 3]))
+    rows = np.array(data.draw(st.lists(row, max_size=60)), np.int64).reshape(-1, lanes + 1).T.copy()
+    last, out, state = np.zeros((1 << bits, lanes + 1), np.int64), np.empty((lanes + 1, room), np.int64), [0, 64 - bits]
+    (_held, starts), state, at, found = lanes_of(rows[:-1]), np.array(state), 0, Counter()
+
+    def take(columns):
+        for *row, diff in columns.T.tolist():
+            found[tuple(row)] += diff
+
+    while (at := int(sort.sift(memory(), starts, rows[-1], last, out, state, at))) < rows.shape[1]:
+        assert state[0] == room
+        take(out)
+        state[0] = 0
+    take(out[:, : state[0]])
+    take(last.T)
+    wanted = Counter()
+    for *row, diff in rows.T.tolist():
+        wanted[tuple(row)] += diff
+    assert {row: n for row, n in found.items() if n} == {row: n for row, n in wanted.items() if n}
+
+
+def test_what_is_taken_back_soon_never_leaves_the_sieve():
+    rows = np.repeat(np.arange(1000), 2)[None].copy()
+    words, last, state = np.tile([1, -1], 1000), np.zeros((4, 2), np.int64), np.array([0, 62])
+    assert sort.sift(memory(), lanes_of(rows)[1], words, last, np.empty((2, 0), np.int64), state, 0) == 2000
+    assert state[0] == 0 and not last[:, 1].any()
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2)), max_size=30), st.integers(1, 16))

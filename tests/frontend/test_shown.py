@@ -2,12 +2,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns.schema import LONG, Field, Schema
 from ebbflow.frontend import shown as shown_module
-from ebbflow.frontend.shown import END, Changes, Shown, consolidated, corners
+from ebbflow.frontend.shown import END, Changes, Shown, added_up, consolidated, corners
 from ebbflow.times.frontier import antichain, before
 
 ONE = Schema((Field("x", LONG),))
@@ -80,3 +80,28 @@ def test_changes_that_are_one_array_have_the_parts_of_others():
     assert Changes(lanes, times, diffs).count == 3
     with pytest.raises(AttributeError):
         changes.lane
+
+
+@settings(max_examples=60)
+@given(
+    lanes=st.integers(0, 3),
+    parts=st.lists(st.integers(0, 300), min_size=1, max_size=3),
+    spread=st.sampled_from([2, 60]),
+    seed=st.integers(0, 99),
+)
+@pytest.mark.parametrize("room", [2, 64])
+def test_rows_of_a_long_log_are_added_up_whatever_is_near(room, lanes, parts, spread, seed):
+    random, wanted = np.random.default_rng(seed), Counter()
+    blocks = [
+        Changes(random.integers(0, spread, (lanes, n)), np.zeros((n, 1), np.int64), random.choice([1, -1], n))
+        for n in parts
+    ]
+    for part in blocks:
+        for row, diff in zip(part.lanes.T.tolist(), part.diffs.tolist(), strict=True):
+            wanted[tuple(row)] += diff
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("FEW_ROWS", "NEAR_ROWS", "LEFT_ROWS"):
+            patch.setattr(shown_module, name, room)
+        found, sums = added_up(blocks)
+    rows = [tuple(row) for row in found.T.tolist()]
+    assert dict(zip(rows, sums.tolist(), strict=True)) == {row: n for row, n in wanted.items() if n}

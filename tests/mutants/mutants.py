@@ -446,4 +446,24 @@ MUTANTS = [
         " or",
         runtime="local-2",
     ),
+    Mutant(
+        "a count that becomes zero is said in a moment of a few rows",
+        "operators/counting.py",
+        "                    j += changed & ((low | -low) >> 63)\n",
+        "                    j += changed\n",
+    ),
+    Mutant(
+        "rows that go straight to where they stay have the times of their neighbours",
+        "runtime/worker.py",
+        "address_of(self.slice_times) - 1",
+        "address_of(self.slice_times) - 2",
+        runtime="local-1-sliced",
+    ),
+    Mutant(
+        "rows that found their place are taken and not counted",
+        "runtime/worker.py",
+        "        gathered.room(int(consolidate.leave_place(self.H, self.outputs[output][0])))\n",
+        "        consolidate.leave_place(self.H, self.outputs[output][0])\n",
+        runtime="local-1-sliced",
+    ),
 ]
