@@ -78,6 +78,13 @@ class Schema:
         """The columns whose words are not their values."""
         return tuple(i for i, type_ in enumerate(self.types) if not type_.is_integer)
 
+    @cached_property
+    def texts(self) -> int | None:
+        """The columns of text, a bit each, where the words of all others are their values; None where they are not."""
+        if len(self) > 60 or any(self.types[i].name != "string" for i in self.not_whole):
+            return None
+        return sum(1 << i for i in self.not_whole)
+
     def __len__(self) -> int:
         return len(self.fields)
 
