@@ -176,9 +176,11 @@ def wait(pid: int, limit: float) -> tuple[int, Any, str]:
                 trouble = f"took more than {most / 1024:.0f} GB of memory"
             if trouble:
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(
-            min(LOOK, max(0.001, (time.monotonic() - began) / 50))
-        )  # what is short is not called disturbed for it
+        waited = time.monotonic() - began
+        time.sleep(min(LOOK, max(0.001, waited / 50)))  # a short run is not called disturbed because nobody looked
+
+
+# what is short is not called disturbed for it
 
 
 # ---- the machine -----------------------------------------------------------------------------------------
