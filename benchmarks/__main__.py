@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks import data, on_spark, recompute, report, runner, rust, spark_report, table
+from benchmarks import data, on_spark, recompute, report, runner, spark_report, table
 from benchmarks.table import Row
 from ebbflow.tools import warm
 
@@ -74,11 +74,11 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
 @click.option("--times", type=click.IntRange(1), help="How many times, instead of the row's own number.")
 @click.option(
     "--against",
-    type=click.Choice(["rust", *recompute.TOOLS, "none"]),
+    type=click.Choice([*runner.BUILT, *recompute.TOOLS, "none"]),
     multiple=True,
     default=["rust"],
     show_default=True,
-    help="The Rust original, or a tool that starts over; may be given several times.",
+    help="The Rust original, dbsp, or a tool that starts over; may be given several times.",
 )
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each side, instead of three.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Other data of the same kind.")
@@ -122,11 +122,12 @@ def main(
     with saying.bar:
         rows, left_out = with_data(rows, saying)
         peers = against
-        if "rust" in peers and any(row.rust for row in rows):
-            why_alone = rust.build(saying)
-            if why_alone is not None:
-                left_out.append(why_alone)
-                peers = tuple(peer for peer in peers if peer != "rust")
+        for peer, module in runner.BUILT.items():
+            if peer in peers and any(runner.command_of(peer, row) for row in rows):
+                why_without = module.PROGRAMS.build(saying)
+                if why_without is not None:
+                    left_out.append(why_without)
+                    peers = tuple(other for other in peers if other != peer)
         saying.expect(sum(row.repeats * len(runner.sides_of(row, peers)) for row in rows))
         measured: list[report.Figures] = []
         try:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.rust import cache
+from benchmarks.crate import cache
 
 TABLES = "lineitem,orders,customer"
 PACKAGE = "tpchgen-cli>=4,<5"

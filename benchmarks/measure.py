@@ -112,23 +112,15 @@ def window(
     data, checks, clock = Window(nodes, edges, times, seed), Checks(), Clock()
     with flow.run(workers=workers) as live:
         counted = Counted(live)
-        began = CLOCK()
-        live.apply("edges", data.first(), time=(0, 0) if two_coordinates else 0)
-        for name, rows in (others or {}).items():
-            live.insert(name, rows, time=(0, 0) if two_coordinates else 0)
-        live.advance_to((1, 0) if two_coordinates else 1)
-        answer = live.changes(output).to_arrow()
-        load, resident, after_load = CLOCK() - began, resident_mb(), counted.now()
-        add(checks, answer, pair)
-        del answer
-        size = checks.size
-        memory = one_by_one(live, output, data, checks, clock) if step == 1 and not two_coordinates else None
+        load_s, resident = load(live, output, pair, data, checks, others, two_coordinates)
+        after_load, size = counted.now(), checks.size
+        memory = one_by_one(live, output, data, checks, clock, 1, times) if step == 1 and not two_coordinates else None
         if memory is None:
             memory = many_at_once(live, output, pair, data, step, checks, clock, two_coordinates)
         counts = {"load": after_load, "times": counted.now()}
     return {
         **clock.told(times),
-        "load_s": load,
+        "load_s": load_s,
         "resident_load_mb": resident,
         "resident_mb": memory[:: max(1, len(memory) // SAMPLES)],
         "peak_mb": peak_mb(),
@@ -138,12 +130,35 @@ def window(
     }
 
 
-def one_by_one(live: ebb.Session, output: str, data: Window, checks: Checks, clock: Clock) -> list[float]:
-    """One time a step; the answer of each as rows."""
+def load(
+    live: ebb.Session,
+    output: str,
+    pair: tuple[str, str],
+    data: Window,
+    checks: Checks,
+    others: dict[str, list[tuple[int, ...]]] | None = None,
+    two_coordinates: bool = False,
+) -> tuple[float, float]:
+    """The graph as it stands at time 0: the seconds until its answer was read, and the memory held then."""
+    began = CLOCK()
+    live.apply("edges", data.first(), time=(0, 0) if two_coordinates else 0)
+    for name, rows in (others or {}).items():
+        live.insert(name, rows, time=(0, 0) if two_coordinates else 0)
+    live.advance_to((1, 0) if two_coordinates else 1)
+    answer = live.changes(output).to_arrow()
+    seconds, resident = CLOCK() - began, resident_mb()
+    add(checks, answer, pair)
+    return seconds, resident
+
+
+def one_by_one(
+    live: ebb.Session, output: str, data: Window, checks: Checks, clock: Clock, first: int, count: int
+) -> list[float]:
+    """So many times from the first on, one a step; the answer of each as rows."""
     memory, now = [], CLOCK
-    for start in range(1, data.times + 1, SUMMED_EVERY):
+    for start in range(first, first + count, SUMMED_EVERY):
         read: list[list[tuple[int, ...]]] = []
-        for t, (gone, come) in enumerate(data.single(start, min(SUMMED_EVERY, data.times + 1 - start)), start):
+        for t, (gone, come) in enumerate(data.single(start, min(SUMMED_EVERY, first + count - start)), start):
             began = now()
             live.delete("edges", gone, time=t)
             live.insert("edges", come, time=t)

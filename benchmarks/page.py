@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.report import RESULTS, Figures, cells, identity, number, spread
+from benchmarks.report import PER_STEP, RESULTS, Figures, cells, identity, number, per_step, spread
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 WORDS = {"goal": "goal", "first": "yes", "no": "**no**", None: ""}
@@ -36,7 +36,12 @@ def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def beside_the_original(rows: list[Figures]) -> str:
     head = ("workload", "size", "step", "workers", "ours", "Rust", "unit", "ratio", "must be", "goal", "reached")
     said = lambda row: WORDS[row["reached"]] + (" (disturbed)" if row["disturbed"] else "")
-    return grid((*head, "p50 / p99 / max us"), [(*cells(row), said(row), spread(row)) for row in rows])
+    shown = [row for row in rows if row["rust"] is not None or not row.get("dbsp")]  # not those of the other peer alone
+    return grid((*head, "p50 / p99 / max us"), [(*cells(row), said(row), spread(row)) for row in shown])
+
+
+def beside_dbsp(rows: list[Figures]) -> str:
+    return grid(PER_STEP, [per_step(row) for row in rows if row.get("dbsp")])
 
 
 def beside_starting_over(rows: list[Figures]) -> str:
@@ -55,14 +60,17 @@ def written(page: str, results: list[Path]) -> str:
     found: dict[tuple[object, ...], Figures] = {}
     for file in results:
         for row in json.loads(file.read_text()):
-            over = found.get(identity(row), {}).get("starting_over", {})  # not every run has the other tools beside it
-            found[identity(row)] = row | {"starting_over": over | row.get("starting_over", {})}
+            was = found.get(identity(row), {})  # not every run has the same peers and tools beside it
+            over = was.get("starting_over", {}) | row.get("starting_over", {})
+            newest = was if was.get("rust") is not None and row["rust"] is None and row.get("dbsp") else row
+            found[identity(row)] = newest | {"starting_over": over, "dbsp": row.get("dbsp") or was.get("dbsp")}
     rows = list(found.values())
     machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
     names = ", ".join(f"`benchmarks/results/{file.name}`" for file in results)
     rule = " (each row, and each tool beside it, from the last that has it)" if len(results) > 1 else ""
     page = between(page, "source", f"From {names}{rule}, measured on {machines}.")
     page = between(page, "original", beside_the_original(rows))
+    page = between(page, "dbsp", beside_dbsp(rows))
     return between(page, "starting over", beside_starting_over(rows))
 
 

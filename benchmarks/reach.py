@@ -28,6 +28,9 @@ def program() -> ebb.Dataflow:
     return flow
 
 
+def from_roots(roots: int = ROOTS) -> dict[str, list[tuple[int, ...]]]:
+    return {"roots": [(root,) for root in range(roots)]}
+
+
 def run(roots: int = ROOTS, **options: Any) -> dict[str, Any]:
-    given = {"roots": [(root,) for root in range(roots)]}
-    return measure.window(program(), "reach", ("root", "node"), others=given, **options)
+    return measure.window(program(), "reach", ("root", "node"), others=from_roots(roots), **options)

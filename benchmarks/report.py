@@ -52,7 +52,7 @@ def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
         "checks_equal": outcome.checks_equal(seed),
         "disturbed": outcome.is_disturbed,
         "trouble": outcome.trouble,
-        "runs": {side: outcome.figures(side, measure.path) for side in ("ours", "rust")},
+        "runs": {side: outcome.figures(side, measure.path) for side in ("ours", *runner.BUILT) if outcome.of(side)},
         "cpu_wall": {side: [round(run.cpu_share, 2) for run in runs] for side, runs in outcome.runs.items()},
     }
     if measure is row.measures[0]:
@@ -62,8 +62,15 @@ def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
             for name in ("load_s", "peak_mb", "resident_load_mb"):
                 figures[prefix + name] = outcome.figure(side, name)
         figures["starting_over"] = starting_over(outcome)
+        figures["dbsp"] = beside_dbsp(outcome, measure)
         figures["parts"] = {part: outcome.figure("ours", f"parts.{part}") for part in ("fed", "worked", "read")}
     return figures
+
+
+def beside_dbsp(outcome: Outcome, measure: Measure) -> Figures | None:
+    """Ours in the same go, and dbsp's, which has one answer a step; None where it did not run."""
+    ours, theirs = outcome.figure("ours", measure.path), outcome.figure("dbsp", measure.path)
+    return {"ours": ours, "dbsp": theirs, "ratio": ours / theirs} if ours is not None and theirs else None
 
 
 def starting_over(outcome: Outcome) -> dict[str, Figures]:
@@ -121,6 +128,7 @@ def show(rows: list[Figures], console: Console) -> None:
             "disturbed" if row["disturbed"] else "",
         )
     console.print(drawn)
+    show_dbsp(rows, console)
     show_starting_over(rows, console)
     for row in rows:
         if row["trouble"] and row["measure"] in ("time", rows[0]["measure"]):
@@ -146,6 +154,35 @@ def spread(row: Figures) -> str:
     if row["step"] != 1 or row.get("p50") is None:
         return ""
     return " / ".join(number(row[name]) for name in ("p50", "p99", "max"))
+
+
+PER_STEP = ("workload", "size", "step", "workers", "ours, every time", "dbsp, every step", "unit", "ratio")
+
+
+def per_step(row: Figures) -> tuple[str, ...]:
+    """Ours beside dbsp, in the columns of PER_STEP."""
+    figures = row["dbsp"]
+    return (
+        row["workload"],
+        row["size"],
+        f"{row['step']:,}",
+        str(row["workers"]),
+        *(number(figures[name]) for name in ("ours", "dbsp")),
+        "us per change",
+        number(figures["ratio"]),
+    )
+
+
+def show_dbsp(rows: list[Figures], console: Console) -> None:
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name in PER_STEP:
+        drawn.add_column(name, justify="left" if name in ("workload", "size", "unit") else "right", no_wrap=True)
+    for row in rows:
+        if row.get("dbsp"):
+            drawn.add_row(*per_step(row))
+    if drawn.row_count:
+        console.print(drawn)
+        console.print("dbsp keeps the state after each step, ours the answer at every time within it.", highlight=False)
 
 
 def show_starting_over(rows: list[Figures], console: Console) -> None:

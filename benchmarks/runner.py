@@ -23,12 +23,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import recompute, rust
+from benchmarks import dbsp, recompute, rust
 from benchmarks.table import Row, known_checks
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 IN_PEACE = 0.9  # of the wall clock, at least, a run on its own core is running
-LOOK = 0.05  # seconds between two looks at a running process
+LOOK = 0.05  # seconds between two looks at a running process, at most
+BUILT: dict[str, Any] = {"rust": rust, "dbsp": dbsp}  # peers that are programs of their own
 DATA = ("nodes", "edges", "times", "seed", "query", "directory")  # the options that say what is worked on
 MEMORY_SHARE = 0.8  # of what is free, at most, a run may take
 
@@ -49,7 +50,7 @@ class Outcome:
     """All runs of a row, of both sides."""
 
     row: Row
-    runs: dict[str, list[Run]] = field(default_factory=dict)  # by side: ours, rust, or a tool that starts over
+    runs: dict[str, list[Run]] = field(default_factory=dict)  # by side: ours, a peer, or a tool that starts over
 
     @property
     def trouble(self) -> str:
@@ -97,7 +98,13 @@ def at(found: dict[str, Any], path: str) -> Any:
 def sides_of(row: Row, peers: tuple[str, ...]) -> list[str]:
     """Who runs a row: ours, and those of the peers that can."""
     tools = [tool for tool in peers if tool in recompute.TOOLS and recompute.can(tool, row.module)]
-    return ["ours", *(["rust"] if "rust" in peers and row.rust else []), *tools]
+    rusts = [peer for peer in BUILT if peer in peers and command_of(peer, row) is not None]
+    return ["ours", *rusts, *tools]
+
+
+def command_of(peer: str, row: Row) -> tuple[str, ...] | None:
+    """The arguments of a peer that is built, for a row; None where it does not run it."""
+    return row.rust if peer == "rust" else dbsp.arguments(row)
 
 
 def interleaved(rows: list[Row], peers: tuple[str, ...], limit: float, say: Callable[[str], None]) -> Iterator[Outcome]:
@@ -115,10 +122,11 @@ def interleaved(rows: list[Row], peers: tuple[str, ...], limit: float, say: Call
 
 def one_run(row: Row, side: str, core: int | None, limit: float) -> Run:
     environment = os.environ | {"SEED": str(row.options.get("seed", 42)), "PYTHONPATH": str(CHECKOUT)}
-    if side == "rust":
-        assert row.rust is not None
-        run = process(rust.command(row.rust), environment, core, limit, row.workers)
-        return run if run.trouble else replace(run, found=rust.in_our_words(run.found))
+    if side in BUILT:
+        arguments = command_of(side, row)
+        assert arguments is not None
+        run = process(BUILT[side].PROGRAMS.command(arguments), environment, core, limit, row.workers)
+        return run if run.trouble else replace(run, found=BUILT[side].in_our_words(run.found))
     module, options = row.module, row.options
     if side != "ours":
         data = {name: options[name] for name in DATA if name in options}
@@ -168,7 +176,11 @@ def wait(pid: int, limit: float) -> tuple[int, Any, str]:
                 trouble = f"took more than {most / 1024:.0f} GB of memory"
             if trouble:
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(LOOK)
+        waited = time.monotonic() - began
+        time.sleep(min(LOOK, max(0.001, waited / 50)))  # a short run is not called disturbed because nobody looked
+
+
+# what is short is not called disturbed for it
 
 
 # ---- the machine -----------------------------------------------------------------------------------------

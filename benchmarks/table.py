@@ -205,10 +205,13 @@ def memory_row(name: str, nodes: int, edges: int, sets: tuple[str, ...], first: 
 
 def sustained_row(times: int, sets: tuple[str, ...], with_peer: bool) -> Row:
     options = {"nodes": TINY[0], "edges": TINY[1], "times": times, "workers": 1}
-    drift = [Measure(f"drift {s}", f"drift_{s}", "last / first", 1.3, 1.1, stands_alone=True) for s in ("p50", "p99")]
+    drift = [
+        Measure(f"drift {s}", f"drift_{s}", "last / first, a row", 1.3, 1.1, stands_alone=True) for s in ("p50", "p99")
+    ]
     age = [Measure(f"age {s}", f"age_{s}", "last / afresh", 1.3, 1.1, stands_alone=True) for s in ("p50", "p99")]
+    plain = [Measure(f"plain {s}", f"plain_{s}", "last / first", stands_alone=True) for s in ("p50", "p99")]
     memory = Measure("memory", "memory_growth", "last / first", 1.1, 1.02, stands_alone=True)
-    measures = (*drift, *age, memory)
+    measures = (*drift, *age, *plain, memory)
     row = Row("sustained", f"{short(times)} times", sets, "sustained", options, measures, step=1, repeats=1)
     return replace(row, rust=rust_arguments(row)) if with_peer else row
 

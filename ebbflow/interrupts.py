@@ -13,12 +13,13 @@ from __future__ import annotations
 import threading
 from _signal import getsignal, signal  # type: ignore[import-not-found]  # without looking up their names each time
 from collections.abc import Callable
-from signal import SIGINT
+from signal import SIGINT as _SIGINT
 from threading import get_ident
 from types import FrameType, TracebackType
 from typing import Any
 
 MAIN = threading.main_thread().ident
+SIGINT = int(_SIGINT)  # a plain number is looked at faster
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -44,27 +45,39 @@ def _tell(handler: Handler) -> None:
         handler(SIGINT, None)
 
 
+def hold() -> bool:
+    """From here on Ctrl-C is noted, until `let_go`; False where it does not arrive, or is held already."""
+    global _noted
+    if get_ident() != MAIN:
+        return False
+    handler = getsignal(SIGINT)
+    if handler is _note or not callable(handler):
+        return False
+    _noted = False
+    signal(SIGINT, _note)
+    _held.append(handler)
+    return True
+
+
+def let_go() -> None:
+    """What was noted since `hold` is handled, and from here on again as before."""
+    handler = _held.pop()
+    signal(SIGINT, handler)
+    if _noted:
+        _tell(handler)
+
+
 class held:
     """Within it Ctrl-C is noted, and handled at its end; where it does not arrive, or is held already, nothing."""
 
     __slots__ = ("is_mine",)
 
     def __enter__(self) -> None:
-        global _noted
-        self.is_mine = False
-        if get_ident() == MAIN:
-            handler = getsignal(SIGINT)
-            if handler is not _note and callable(handler):
-                _noted = False
-                signal(SIGINT, _note)
-                _held.append(handler)
-                self.is_mine = True
+        self.is_mine = hold()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.is_mine:
-            handler = _held.pop()
-            signal(SIGINT, handler)
-            _tell(handler)
+            let_go()
 
 
 class allowed:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns.kernel import address_of, inline, kernel, memory
+from ebbflow.columns.kernel import address_of, for_tuples, inline, kernel, memory
 from ebbflow.columns.memory import load_lane
 from ebbflow.columns.schema import NULL
 
@@ -32,6 +33,23 @@ KNOWN_TEXTS = 1 << 12  # texts that are remembered as Python has them
 FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
 # The same in every process, so that two workers give one text one id.
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
+
+
+@for_tuples
+def tuples(rows, known, texts):
+    """Changes of one time as sorted tuples: whole numbers, and of lanes whose bit is set in `texts` what is `known`.
+
+    leaves: a list; None where a word is null or its text is not known, or there are several times.
+    """
+    lanes = rows.tolist()
+    if any(NULL in lane for lane in lanes) or lanes[-2].count(lanes[-2][0]) < len(lanes[-2]):
+        return None
+    for i, lane in enumerate(lanes):
+        if texts >> i & 1:
+            lanes[i] = [known.get(id_) for id_ in lane]
+            if None in lanes[i]:
+                return None
+    return sorted(zip(*lanes))
 
 
 class Pool:
@@ -118,14 +136,29 @@ class Pool:
 
     def texts(self, ids: list[int]) -> list[str | None]:
         """The text of a few ids, of which most were asked for lately."""
-        found = list(map(self._texts.get, ids))
-        if None in found:  # not asked for lately, or null
+        found: list[str | None]
+        try:
+            found = list(map(self._texts.__getitem__, ids))
+        except KeyError:  # not asked for lately, or null
             offsets, text = self._copied(np.array(ids, np.int64))
             ends, whole = offsets.tolist(), text.tobytes()
             found = [None if id_ == NULL else whole[begin:end].decode() for id_, begin, end in zip(ids, ends, ends[1:])]
             if len(self._texts) > KNOWN_TEXTS:
                 self._texts = {}
             self._texts.update((id_, text) for id_, text in zip(ids, found) if text is not None)
+        return found
+
+    def rows(self, words: np.ndarray, texts: int) -> list[tuple[Any, ...]] | None:
+        """A few changes of one time, `lanes, time, diff`, as sorted tuples; `texts`: the lanes of text, a bit each.
+
+        None where there is a null, or there are several times.
+        """
+        found: list[tuple[Any, ...]] | None = tuples(words, self._texts, texts)
+        if found is None and texts:
+            for i in range(texts.bit_length()):
+                if texts >> i & 1:
+                    self.texts(words[i].tolist())  # from here on they are known
+            found = tuples(words, self._texts, texts)
         return found
 
     def _copied(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

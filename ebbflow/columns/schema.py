@@ -82,6 +82,13 @@ class Schema:
     def has_text(self) -> bool:
         return any(type_.is_text for type_ in self.types)
 
+    @cached_property
+    def texts(self) -> int | None:
+        """The columns of text, a bit each, where the words of all others are their values; None where they are not."""
+        if len(self) > 60 or any(self.types[i].name != "string" for i in self.not_whole):
+            return None
+        return sum(1 << i for i in self.not_whole)
+
     def __len__(self) -> int:
         return len(self.fields)
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.int64]
 
 SEVERAL = END + 1  # no time: there may be rows of more than one
+NONE_NAMED: tuple[str | None, str | None] = (None, None)  # of a time and a diff that are given as numbers
 FEW = 16  # rows that are taken one by one, without Arrow
 MOST_WORDS = 1 << 14  # of rows that came one by one, until they become arrays
 WRITTEN = {"advance_to": "advance_to(8)", "snapshot": "at=8", "changes": "since=8"}  # a time; time=8 elsewhere
@@ -120,12 +121,14 @@ class Given:
         self._is_chain = len(coordinates) == 1
         self._words: list[int] = []  # row after row: lanes, time, diff
         self._earliest, self._latest = END, -END  # of all the rows since the last step, where times have one coordinate
+        self._has_moments = self._is_chain and self._keyed is None  # whether all there is may be of one time
+        self.moment: int | None = None  # that time; None if there is nothing, SEVERAL if there may be more
         self._blocks: list[Changes | Parcel] = []
         self._waiting = Waiting()
         self._looks: dict[int, Look] = {}  # columns of which is given, in place of the text, what it is like
         self._room: Array | None = None  # of the lanes of a table that was taken, for the next one
         self._reader: Reader | None = None  # of the tables that came last,
-        self._read: tuple[str | None, str | None] = (None, None)  # with columns of these names for time and diff
+        self._read = NONE_NAMED  # with columns of these names for time and diff
 
     def answer(self, asked: Mapping[int, Sequence[Call]]) -> None:
         """From here on, in place of the text of these columns goes in what is asked of it."""
@@ -164,7 +167,8 @@ class Given:
             words += time
             words.append(diff)
         if diff and words:
-            self._note(time[0], time[0])
+            if self.moment != time[0]:
+                self._note(time[0], time[0])
             self._words += words
             if len(self._words) > MOST_WORDS:
                 self._flush()
@@ -176,6 +180,7 @@ class Given:
             self._earliest = earliest
         if latest > self._latest:
             self._latest = latest
+        self.moment = self._latest if self._has_moments and self._latest == self._earliest else SEVERAL
 
     def _few_words(self, row: tuple[Any, ...]) -> list[int] | None:
         """The lanes of a row of plain values; None if one of them needs a closer look."""
@@ -210,36 +215,55 @@ class Given:
 
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
+        if type(time) is type(diff) is int and diff == 1 and self._is_chain and self.frontier[0][0] <= time <= END:
+            return self._add_parcel(rows, (time,), 1)  # what most tables are
         named = (time if type(time) is str else None, diff if type(diff) is str else None)
-        if type(time) is not int and not (self._is_chain if named[0] is not None else _is_whole_time(time)):
+        if not (self._is_chain if named[0] is not None else _is_whole_time(time)):
             return False
         if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
             return False
-        if type(time) is int and not -END <= time <= END:
-            return False
         moment = self._one_time(verb, time) if named[0] is None else None
-        if self._reader is None or self._read != named or not rows.schema.equals(self._reader.schema):
-            from ebbflow.columns.arrow import Reader
-
-            self._read, numbers = named, [name for name in named if name is not None]
-            self._reader = Reader.of(rows.schema, self.schema.fields, numbers, self._looks)
-        found = self._reader.read(rows, self._pool, self._room) if self._reader is not None else None
+        if moment is not None and named[1] is None:
+            return self._add_parcel(rows, moment, diff)
+        reader = self._reader_of(rows.schema, named)
+        found = reader.read(rows, self._pool) if reader is not None else None
         if found is None:
             return False
-        self._room = None
         width, count = len(self.schema), found.shape[1]
-        if moment is not None and named[1] is None:
-            if count:
-                self._note(moment[0], moment[0])
-                if self._words:
-                    self._flush()
-                self._blocks.append(Parcel(found, moment, diff))
-            return True
         times = repeated(moment, count) if moment is not None else found[width : width + 1].T
         if moment is None and count and int(times.min()) < self.frontier[0][0]:
             return False
         self._keep(found[:width], times, found[-1] if named[1] is not None else np.full(count, diff, np.int64), moment)
         return True
+
+    def _add_parcel(self, rows: Any, moment: Time, diff: int) -> bool:
+        """The same, all rows at one time and equally often."""
+        reader = self._reader
+        if reader is None or self._read is not NONE_NAMED or not rows.schema.equals(reader.schema):
+            reader = self._reader_of(rows.schema, NONE_NAMED)
+            if reader is None:
+                return False
+        found = reader.read(rows, self._pool, self._room)
+        if found is None:
+            return False
+        self._room = None
+        if found.shape[1]:
+            if self.moment != moment[0]:
+                self._note(moment[0], moment[0])
+            if self._words:
+                self._flush()
+            self._blocks.append(Parcel(found, moment, diff))
+        return True
+
+    def _reader_of(self, schema: Any, named: tuple[str | None, str | None]) -> Reader | None:
+        """Who reads tables of a schema with these columns for time and diff; None: it is not read as it lies."""
+        if self._reader is None or self._read != named or not schema.equals(self._reader.schema):
+            from ebbflow.columns.arrow import Reader
+
+            self._reader, self._read = None, named  # whoever interrupts leaves no reader of other names
+            numbers = [name for name in named if name is not None]
+            self._reader = Reader.of(schema, self.schema.fields, numbers, self._looks)
+        return self._reader
 
     def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         columns, count = self._columns(verb, rows)
@@ -306,7 +330,6 @@ class Given:
     def settle_at(self, frontier: Antichain) -> None:
         """A step to this frontier succeeded, and took all there was; nobody has any of it any more."""
         self.frontier = frontier
-        self._earliest, self._latest = END, -END
         if self._words:
             self._words = []
         if self._blocks:
@@ -314,19 +337,12 @@ class Given:
             if type(last) is Parcel:
                 self._room = last.room
             self._blocks = []
+        self._earliest, self._latest, self.moment = END, -END, None
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was given since the last step."""
         return not self._words and not self._blocks
-
-    def moment(self) -> int | None:
-        """The one time of all that there is for any step: None if there is nothing, SEVERAL if there may be more."""
-        if not (self._words or self._blocks or self._waiting.blocks):
-            return None
-        if self._latest != self._earliest or self._waiting.blocks or self._keyed is not None or not self._is_chain:
-            return SEVERAL
-        return self._latest
 
     def rows_now(self) -> list[int] | tuple[Array, Array]:
         """All rows given since the last step: lanes and diffs, or the one diff of all of them.
@@ -364,6 +380,7 @@ class Given:
         self.frontier = frontier
         if len(waiting.diffs) and frontier:
             _, self._waiting = Waiting().plus([waiting]).split(frontier)
+            self.clear()
         if self._keyed is not None and keyed.shape[1]:
             times = np.arange(keyed.shape[1], dtype=np.int64)  # the later one counts
             kinds = np.where(keyed[-1] > 0, 1, -1)
@@ -371,11 +388,16 @@ class Given:
 
     def clear(self) -> None:
         """Forget the rows given since the last step."""
-        self._earliest, self._latest = END, -END
         if self._words:
             self._words = []
         if self._blocks:
             self._blocks = []
+        self._earliest, self._latest = END, -END
+        waits = bool(self._waiting.blocks)
+        self._has_moments, self.moment = (
+            self._is_chain and self._keyed is None and not waits,
+            SEVERAL if waits else None,
+        )
 
     def drop_waiting(self, frontier: Antichain) -> None:
         """Forget the rows that waited for a step to this frontier."""

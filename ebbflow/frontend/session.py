@@ -70,6 +70,19 @@ class Runtime(Protocol):
     def close(self) -> None: ...
 
 
+class Standing:
+    """What every call looks at.  Not the session's own attributes: a class that knows what to say of a method it does
+    not have (`__getattr__`) takes three times as long to read one.
+    """
+
+    __slots__ = ("advance_moment", "inputs", "is_closed", "is_pulled", "is_working", "outputs")
+
+    def __init__(self, inputs: dict[str, Given], outputs: dict[str, Shown], advance_moment: Callable[..., int] | None):
+        self.inputs, self.outputs, self.advance_moment = inputs, outputs, advance_moment
+        self.is_closed = self.is_working = False
+        self.is_pulled = False  # whether it is known that the runtime has nothing to show that no output has
+
+
 class Session:
     """A running program; `flow.run()` makes it, `with` closes it.
 
@@ -156,10 +169,10 @@ class Session:
         self._runtime = runtime(flow.graph, workers=workers, pool=self._pool, **options)
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
-        self._is_closed = self._is_working = False
-        self._is_pulled = False  # whether it is known that the runtime has nothing to show that no output has
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
+        advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
+        self._at = Standing(self._inputs, self._outputs, advance_moment)
         for node in flow.graph.nodes:
             if isinstance(node, n.Output):
                 self._show(node, ((0,) * width,), ((0,) * width,))
@@ -168,7 +181,6 @@ class Session:
         self._keeping: Keeping | None = None
         self._stages = hasattr(self._runtime, "stage")  # frames of Spark
         self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
-        self._advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         if getattr(self._runtime, "is_durable", False):
             try:
                 self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
@@ -190,7 +202,7 @@ class Session:
         try:
             if self._keeping is None:
                 self.close()
-            elif not self._is_closed:  # it goes on another day: what was given and read is kept
+            elif not self._at.is_closed:  # it goes on another day: what was given and read is kept
                 if self._keeping.has_news or getattr(self._runtime, "since_step", None):  # rows in files
                     self._step({})
                 self._release()
@@ -274,7 +286,10 @@ class Session:
         self._edit("apply", name, table, time, 1 if diff is None else diff)
 
     def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
-        given = self._given(verb, name)
+        here = self._at
+        given = here.inputs.get(name) if type(name) is str else None
+        if given is None or not given.frontier or here.is_working or here.is_closed:
+            given = self._given(verb, name)  # which says why not
         if self._stages and on_spark.is_frame(rows):
             on_spark.give(self, given, verb, rows, time, diff)
         else:
@@ -316,9 +331,9 @@ class Session:
             raise UnknownInput(
                 f'{verb} looks for the input "{plain(name)}"; this flow has: {listed(list(self._inputs))}.', hint=hint
             )
-        if self._is_working:
+        if self._at.is_working:
             self._refuse_working(verb)
-        if self._is_closed or not given.frontier:
+        if self._at.is_closed or not given.frontier:
             self._refuse_closed(verb, f'the input "{plain(name)}"')
         return given
 
@@ -329,7 +344,7 @@ class Session:
         )
 
     def _refuse_closed(self, verb: str, what: str) -> NoReturn:
-        whose = "the session" if self._is_closed else what
+        whose = "the session" if self._at.is_closed else what
         raise SessionClosed(
             f"{verb} comes after {whose} was closed, which said that no more input follows.",
             hint="Results stay readable. Start another session with flow.run() for more input.",
@@ -363,11 +378,12 @@ class Session:
         >>> live.frontier("copy")
         [(9,)]
         """
-        if self._is_working:
+        here = self._at
+        if here.is_working:
             self._refuse_working("advance_to")
-        if self._is_closed:
+        if here.is_closed:
             self._refuse_closed("advance_to", "")
-        if type(time) is int and not inputs and self._take_moment(time):
+        if type(time) is int and not inputs and here.advance_moment is not None and self._take_moment(time):
             return
         targets: dict[str, Antichain] = {}
         if time is not None:
@@ -393,43 +409,53 @@ class Session:
 
     def _take_moment(self, time: int) -> bool:
         """The shortest step: rows of one input at one time, and all inputs go on alike.  Whether it was that."""
-        if self._advance_moment is None:
-            return False
+        here = self._at
         only: Given | None = None
         moment, at = SEVERAL, None
-        for given in self._inputs.values():
+        for given in here.inputs.values():
             if at is None:
                 at = given.frontier
-            elif given.frontier != at:
+            elif given.frontier is not at and given.frontier != at:
                 return False
-            if (now := given.moment()) is not None:
+            if given.moment is not None:
                 if only is not None:
                     return False
-                only, moment = given, now
-        if only is None or not at or not moment < time <= END:
+                only, moment = given, given.moment
+        if only is None or not at or not moment < time <= END or not (rows := only.rows_now()):
             return False
-        frontier = ((time,),)
+        frontier, history = ((time,),), self._history
         results: dict[str, Array] = {}
-        with interrupts.held():
-            self._is_working = True
+        is_held = interrupts.hold()
+        try:
+            here.is_working = True
             try:
-                taken = self._advance_moment(only.name, moment, only.rows_now(), frontier, results)
+                assert here.advance_moment is not None
+                taken = here.advance_moment(only.name, moment, rows, frontier, results)
             finally:
-                self._is_working = False
+                here.is_working = False
             if not taken:
                 return False
-            for given in self._inputs.values():
-                given.settle_at(frontier)
-            for shown in self._outputs.values():
-                if self._history is None:
+            for given in here.inputs.values():
+                if given is only:
+                    given.settle_at(frontier)
+                else:
+                    given.frontier = frontier
+            for shown in here.outputs.values():
+                if history is None:
                     shown.go_on(frontier)
                 else:
                     shown.since, shown.frontier = self._moved(shown)
-                if not self._is_pulled:
+                if not here.is_pulled:
                     self._pull(shown)
-                if shown.name in results:
-                    self._note(shown, Changes.of_words(results[shown.name]))
-            self._is_pulled = True
+                if (words := results.get(shown.name)) is not None:
+                    new = Changes.of_words(words)
+                    shown.add(new)
+                    if shown.subscribers:
+                        self._tell(shown, new)
+            here.is_pulled = True
+        finally:
+            if is_held:
+                interrupts.let_go()
         if self._notices:
             self._deliver()
         if taken == RESTLESS:
@@ -460,10 +486,10 @@ class Session:
         >>> live.commit()["copy"].rows()
         [(1, 2, 1, -1)]
         """
-        if self._is_working:
+        if self._at.is_working:
             self._refuse_working("commit")
         open_ = [given for given in self._inputs.values() if given.frontier]
-        if self._is_closed or not open_:
+        if self._at.is_closed or not open_:
             self._refuse_closed("commit", "every input")
         times = [given.open_time("commit") for given in open_]
         now = tuple(map(max, *times)) if len(times) > 1 else times[0]
@@ -487,9 +513,9 @@ class Session:
         >>> live.frontier("copy"), live.changes("copy").rows()
         ([], [(1, 2, 1000, 1)])
         """
-        if self._is_working:
+        if self._at.is_working:
             self._refuse_working("close")
-        if not self._is_closed:
+        if not self._at.is_closed:
             self._step(dict.fromkeys(self._inputs, ()), release=True)
 
     def discard(self) -> None:
@@ -504,7 +530,7 @@ class Session:
         >>> live.commit()["copy"].rows()
         []
         """
-        if self._is_working:
+        if self._at.is_working:
             self._refuse_working("discard")
         for name, frontier in self._refused.items():
             self._inputs[name].drop_waiting(frontier)
@@ -536,7 +562,7 @@ class Session:
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
-        self._is_working, self._is_pulled = True, False
+        self._at.is_working, self._at.is_pulled = True, False
         try:
             for name, given in self._inputs.items():
                 interrupts.look()
@@ -552,7 +578,7 @@ class Session:
             self._refused = frontiers
             raise
         finally:
-            self._is_working = False
+            self._at.is_working = False
         self._refused = {}
         for name, given in self._inputs.items():
             given.settle(dues[name])
@@ -595,11 +621,13 @@ class Session:
             shown.add(new)
         elif shown.subscribers or not shown.keeps_changes:
             new = self._pull(shown)
-        if shown.subscribers:
-            if new is not None:
-                changes = self._as_table(shown, new)
-                for fn in shown.subscribers:
-                    self._notices.append((fn, changes, list(shown.frontier)))
+        if shown.subscribers and new is not None:
+            self._tell(shown, new)
+
+    def _tell(self, shown: Shown, new: Changes) -> None:
+        changes = self._as_table(shown, new)
+        for fn in shown.subscribers:
+            self._notices.append((fn, changes, list(shown.frontier)))
 
     def _deliver(self) -> None:
         """Call the subscribers.  All of them hear of everything, in order, whatever one of them raises or starts.
@@ -629,14 +657,14 @@ class Session:
 
     def _rest(self) -> None:
         """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
-        if not self._is_closed and self._rests is not None:
+        if not self._at.is_closed and self._rests is not None:
             self._rests()
 
     def _release(self) -> None:
-        if not self._is_closed:
+        if not self._at.is_closed:
             for shown in self._outputs.values():
                 self._pull(shown)
-            self._is_closed = True
+            self._at.is_closed = True
             self._runtime.close()
 
     # ---- results out -------------------------------------------------------------------------------
@@ -661,7 +689,7 @@ class Session:
 
     def _pull(self, shown: Shown) -> Changes | None:
         """What became complete since the runtime was last asked."""
-        if self._is_closed or self._is_pulled:
+        if self._at.is_closed or self._at.is_pulled:
             return None
         taken = self._runtime.take(shown.name)
         if not len(taken[2]):
@@ -671,8 +699,9 @@ class Session:
         return new
 
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
-        if changes.words is not None:
-            return Table.of_words(shown.schema, changes.words, self._coordinates, self._pool)
+        words = changes.words
+        if words is not None:
+            return Table.of_words(shown.schema, words, self._coordinates, self._pool)
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
     def changes(self, name: str, as_spark: bool = False, since: Any = None) -> Any:
@@ -693,15 +722,19 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 3, 1)]
         """
-        shown = self._shown("changes", name)
+        here = self._at
+        shown = here.outputs.get(name) if type(name) is str else None
+        if shown is None:
+            shown = self._shown("changes", name)
         if not shown.keeps_changes:
             raise ChangesNotKept(
                 f'the output "{plain(name)}" was declared with changes=False: its changes are not kept.',
                 hint="Leave changes=False out of flow.output, use subscribe to see changes go by, or read snapshot.",
             )
         cursor = None if since is None else self._as_frontier(since, "changes")
-        self._pull(shown)
-        unread, shown.unread = shown.unread, []
+        if not here.is_pulled:
+            self._pull(shown)
+        unread, shown.unread = shown.unread, []  # a list of its own, also if nothing was read: reading is news
         found = joined(unread) if unread else self._nothing(shown)
         table = self._as_table(shown, found if cursor is None else _from(found, cursor))
         return on_spark.as_frame(self, table) if as_spark else table
@@ -836,7 +869,7 @@ class Session:
         if node is None:
             self._shown("add_output", name)
         assert node is not None, "an unknown output is refused above"
-        if self._is_closed:
+        if self._at.is_closed:
             raise SessionClosed(
                 f'the output "{plain(name)}" was declared after the session was closed, which computes nothing more.',
                 hint="Declare it before, or start another session with flow.run().",
@@ -848,7 +881,7 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
-        self._is_pulled = False
+        self._at.is_pulled = False
         since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
         frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)

@@ -36,14 +36,14 @@ class Changes:
     somebody asks for one; of a few changes that are read and gone nobody does.
     """
 
-    __slots__ = ("count", "diffs", "lanes", "times", "words")
+    __slots__ = ("_diffs", "_lanes", "_times", "count", "words")
 
-    lanes: Array  # int64[lanes, n]
-    times: Array  # int64[n, coordinates]
-    diffs: Array  # int64[n]
+    _lanes: Array
+    _times: Array
+    _diffs: Array
 
     def __init__(self, lanes: Array, times: Array, diffs: Array):
-        self.lanes, self.times, self.diffs = lanes, times, diffs
+        self._lanes, self._times, self._diffs = lanes, times, diffs
         self.words: Array | None = None
         self.count = len(diffs)
 
@@ -53,12 +53,20 @@ class Changes:
         made.words, made.count = words, words.shape[1]
         return made
 
-    def __getattr__(self, name: str) -> Array:
-        if name not in ("lanes", "times", "diffs"):
-            raise AttributeError(name)
-        assert self.words is not None
-        self.lanes, self.times, self.diffs = self.words[:-2], self.words[-2][:, None], self.words[-1]
-        return {"lanes": self.lanes, "times": self.times, "diffs": self.diffs}[name]
+    @property
+    def lanes(self) -> Array:
+        """int64[lanes, n]"""
+        return self._lanes if self.words is None else self.words[:-2]
+
+    @property
+    def times(self) -> Array:
+        """int64[n, coordinates]"""
+        return self._times if self.words is None else self.words[-2][:, None]
+
+    @property
+    def diffs(self) -> Array:
+        """int64[n]"""
+        return self._diffs if self.words is None else self.words[-1]
 
     def __iter__(self) -> Iterator[Array]:
         return iter((self.lanes, self.times, self.diffs))

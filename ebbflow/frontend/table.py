@@ -316,7 +316,12 @@ class Table:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; `_time` is a number, or a tuple where time has several coordinates."""
-        return self._few() if self._count <= FEW else self._first(self._count)
+        words, count = self._words, self._count
+        if words is not None and 0 < count <= FEW:
+            texts, pool = self.record.texts, self._pool
+            if texts is not None and pool is not None and (found := pool.rows(words, texts)) is not None:
+                return found
+        return self._few() if count <= FEW else self._first(count)
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
         if self._count <= FEW:

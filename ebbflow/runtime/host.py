@@ -89,6 +89,7 @@ class Host:
         self.plan = lower(graph, self.needs_outside)
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
+        self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker
         several = threads and workers > 1
         self.threads = in_threads(workers) if several else None
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
@@ -161,7 +162,7 @@ class Host:
 
     def takes_moments(self, name: str) -> bool:
         """Whether rows of an input at one time are one walk of one worker."""
-        return len(self.workers) == 1 and not self.plan.general and name in self.plan.inputs
+        return self.is_quick and name in self.plan.inputs
 
     def advance_moment(
         self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], results: dict[str, np.ndarray]
@@ -178,8 +179,9 @@ class Host:
             told, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
             lanes, diffs = rows
-            told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
-            self.fed = lanes.shape[1]
+            if len(diffs) > 1:
+                diffs = np.ascontiguousarray(told_once(diffs))
+            told, self.fed = worker.quick_step(name, np.ascontiguousarray(lanes), diffs), lanes.shape[1]
         if told & w.REASON:
             raise refusal(worker)
         if count := told >> w.GIVES:
@@ -188,7 +190,7 @@ class Host:
                 found = worker.take(output, None, known)
                 if found is not None:
                     results[output] = found
-        return bool(told & w.IS_LOOSE) or self.fed >= LARGE_STEP
+        return told & w.IS_LOOSE != 0 or self.fed >= LARGE_STEP
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""

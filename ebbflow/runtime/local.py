@@ -146,14 +146,15 @@ class LocalRuntime:
         something to do after it.
         """
         part = self.parts[0]
-        if len(self.parts) > 1 or part.buffered or not part.host.takes_moments(name) or events.is_heard():
+        host = part.host
+        if len(self.parts) > 1 or part.buffered or not host.takes_moments(name) or events.is_heard():
             return NOT_TAKEN
         if self.begun:
             self.take_back()
-        part.host.keep_last()
+        host.workers[0].keep_last()
         self.begun = [part]
         try:
-            is_restless = part.host.advance_moment(name, moment, rows, results)
+            is_restless = host.advance_moment(name, moment, rows, results)
         except BaseException:
             self.take_back()
             raise

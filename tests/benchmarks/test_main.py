@@ -2,7 +2,7 @@
 
 from click.testing import CliRunner
 
-from benchmarks import report, rust
+from benchmarks import crate, report
 from benchmarks.__main__ import main
 
 
@@ -12,11 +12,11 @@ def ask(*words):
 
 def test_a_row_is_measured_shown_and_written(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "RESULTS", tmp_path)
-    monkeypatch.setattr(rust, "cargo", lambda: None)
+    monkeypatch.setattr(crate, "cargo", lambda: None)
     found = ask("bfs", "--steps", "7", "--times", "20", "--repeats", "1")
     assert found.exit_code == 0, found.output
     assert "us per time" in found.output
-    assert "cargo was not found, so ours run alone" in " ".join(found.output.split())
+    assert "cargo was not found, so ours run without the Rust peer" in " ".join(found.output.split())
     (written,) = tmp_path.iterdir()
     assert written.name in found.output.replace("\n", "")
 

@@ -28,7 +28,7 @@ ROW = {
     "starting_over": {"scipy": {"s": 0.001, "pays_up_to": 8.3}},
 }
 EMPTY = "before\n" + "".join(
-    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "starting over")
+    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "dbsp", "starting over")
 )
 
 
@@ -45,7 +45,7 @@ def test_the_page_shows_the_results_that_it_names():
 
 def test_what_stands_between_marks_is_replaced_and_prose_stays(tmp_path):
     text = page.written(EMPTY, results(tmp_path))
-    assert "old" not in text and text.count("prose") == 3 and text.startswith("before\n")
+    assert "old" not in text and text.count("prose") == 4 and text.startswith("before\n")
     assert "| reach | 1k/2k | 1 | 1 | 120 | 1,000 | us per time | 0.12 | 0.25 | 0.08 | yes | 100 / 300 / 900 |" in text
     assert "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
     assert "`benchmarks/results/2026-01-02-abc.json`, measured on a machine, 2 cores." in text
@@ -61,6 +61,16 @@ def test_what_starting_over_took_stays_until_it_is_measured_again(tmp_path):
     later = results(tmp_path, "2026-01-03-abc.json", ours=90.0, starting_over={})
     text = page.written(EMPTY, results(tmp_path) + later)
     assert "| 90 | 1,000 |" in text and "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
+
+
+def test_a_row_beside_dbsp_alone_leaves_what_stands_beside_the_original(tmp_path):
+    per_step = {"ours": 90.0, "dbsp": 450.0, "ratio": 0.2}
+    later = results(tmp_path, "2026-01-03-abc.json", ours=90.0, rust=None, ratio=None, dbsp=per_step)
+    text = page.written(EMPTY, results(tmp_path) + later)
+    assert "| 120 | 1,000 | us per time | 0.12 |" in text
+    assert "| reach | 1k/2k | 1 | 1 | 90 | 450 | us per change | 0.2 |" in text
+    alone = page.written(EMPTY, later)
+    assert "us per time" not in alone and "| 90 | 450 | us per change | 0.2 |" in alone
 
 
 def test_of_a_row_in_several_files_the_last_is_shown_and_the_page_names_all(tmp_path):

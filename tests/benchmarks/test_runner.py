@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from benchmarks import report, runner, rust, table
+from benchmarks import crate, dbsp, report, runner, rust, table
 from benchmarks.runner import Outcome, Run
 
 ROW = next(row for row in table.ROWS if row.module == "reach" and row.options["times"] == 20_000 and row.step == 1)
@@ -104,5 +104,55 @@ def test_the_peers_words_become_ours():
 
 
 def test_without_cargo_it_says_so(monkeypatch):
-    monkeypatch.setattr(rust, "cargo", lambda: None)
-    assert "cargo was not found" in rust.build(print)
+    monkeypatch.setattr(crate, "cargo", lambda: None)
+    assert "cargo was not found, so ours run without the Rust peer" in rust.PROGRAMS.build(print)
+    assert "cargo was not found, so ours run without dbsp" in dbsp.PROGRAMS.build(print)
+
+
+def test_a_peer_is_built_from_a_copy_that_changes_only_where_its_source_did(tmp_path, monkeypatch):
+    tool = tmp_path / "cargo"
+    tool.write_text(
+        "#!/bin/sh\necho '   Compiling dbsp v1' >&2; echo '   Compiling dbsp-bench v0' >&2\n"
+        "pwd > $CARGO_TARGET_DIR.pwd\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("EBBFLOW_BENCH_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr(crate, "cargo", lambda: str(tool))
+    said = []
+    assert dbsp.PROGRAMS.build(said.append) is None
+    assert said == [
+        "building dbsp, once (about ten minutes): 1 of about 330 crates",
+        "building dbsp, once (about ten minutes): its own programs, the longer half",
+    ]
+    copy = tmp_path / "kept" / "dbsp-source"
+    assert (tmp_path / "kept" / "dbsp.pwd").read_text().strip() == str(copy)
+    date = (copy / "Cargo.toml").stat().st_mtime_ns
+    (copy / "src" / "lib.rs").write_text("// of another version")
+    assert dbsp.PROGRAMS.copied() == copy
+    assert (copy / "Cargo.toml").stat().st_mtime_ns == date and "another" not in (copy / "src" / "lib.rs").read_text()
+    tool.write_text("#!/bin/sh\necho 'error: no such crate' >&2; exit 1\n")
+    assert dbsp.PROGRAMS.build(said.append) == "dbsp was not built, so ours run without it: error: no such crate"
+
+
+# ---- dbsp
+
+
+def test_dbsp_is_asked_what_it_has_a_program_for():
+    assert runner.sides_of(ROW, ("dbsp",)) == ["ours", "dbsp"]
+    assert dbsp.arguments(ROW)[:2] == ("dbench", "reach")
+    by_module = {row.module: row for row in table.ROWS}
+    assert dbsp.arguments(by_module["bfs"]) is None and dbsp.arguments(by_module["tpch"]) is None
+    (general,) = (row for row in table.ROWS if row.workload == "degrees, no short cut" and "seed" in row.sets)
+    assert dbsp.arguments(general) is None
+
+
+def test_what_stands_after_the_last_step_must_be_ours():
+    theirs = {"us_per_change": 200.0, "load_s": 0.1, "peak_mb": 50, "size": 6230, "check_final": SAME["final"]}
+    told = dbsp.in_our_words(theirs | {"updates_after_load": 1, "check_times": "of steps"})
+    outcome = Outcome(ROW, {"ours": [run(50)], "dbsp": [Run(told, 1.0, 1.0, False)]})
+    assert outcome.checks_equal(7) is True
+    figures = report.row_of(outcome, ROW.measures[0], 7)
+    assert figures["dbsp"] == {"ours": 50, "dbsp": 200.0, "ratio": 0.25} and figures["ratio"] is None
+    assert report.per_step(figures)[-4:] == ("50", "200", "us per change", "0.25")
+    other = dbsp.in_our_words(theirs | {"check_final": "other"})
+    assert Outcome(ROW, {"ours": [run(50)], "dbsp": [Run(other, 1.0, 1.0, False)]}).checks_equal(7) is False

@@ -98,15 +98,42 @@ def test_what_is_fed_is_read():
 
 def test_a_long_run_tells_how_its_end_compares_with_its_beginning():
     found = sustained.run(**SMALL)
-    assert found["drift_p50"] > 0 and found["age_p50"] > 0 and found["memory_growth"] > 0
+    assert all(found[f"{name}_{share}"] > 0 for name in ("drift", "age", "plain") for share in ("p50", "p99"))
+    assert found["memory_growth"] > 0 and found["windows"] == 1 and found["steps"]["p50"] > 0
     assert found["checks"] == by_hand.checks(by_hand.reach, **SMALL)
+
+
+def test_the_end_of_a_long_run_takes_turns_with_sessions_begun_afresh(monkeypatch):
+    """What is compared is eleven stretches of each, of the same size and over the same changes; one slow step does
+    not decide.
+    """
+    monkeypatch.setattr(sustained.measure, "EDGE_OF_A_RUN", 10)
+    gone, go_on = [], sustained.Going.go_on
+
+    def noted(one, count):
+        go_on(one, count)
+        slow = len(gone) == 40  # a disturbance, in one stretch of one of them
+        one.stretches[-1] = sustained.Stretch({"p50": 100.0 if slow else 1.0, "p99": 2.0}, one.stretches[-1].size)
+        gone.append((id(one), count, one.checks.size))
+
+    monkeypatch.setattr(sustained.Going, "go_on", noted)
+    graph = {"nodes": 40, "edges": 80, "seed": 7}
+    found = sustained.run(times=300, **graph)
+    turns = gone[-3 * 11 :]
+    old, same, first = (turns[i::3] for i in range(3))
+    assert found["windows"] == 11 and len(gone) == 19 + 3 * 11
+    assert {count for _, count, _ in gone} == {10} and [size for *_, size in old] == [size for *_, size in same]
+    assert [size for *_, size in first] == [size for *_, size in gone[:11]], "the beginning, once more"
+    assert found["age_p50"] == found["age_p99"] == 1
+    assert found["drift_p50"] == pytest.approx(found["drift_p99"], rel=0.2), "the median of eleven sizes, or the next"
+    assert found["checks"] == by_hand.checks(by_hand.reach, times=300, **graph)
 
 
 def test_a_session_of_many_changes_does_exactly_what_one_begun_there_does():
     graph, before, more = {"nodes": 200, "edges": 400}, 3000, 200
     counts = lambda found: found["counts"]["times"]
     upto, whole = (counts(reach.run(step=1, times=times, **graph)) for times in (before, before + more))
-    afresh = counts(sustained.begun_at(before, before + more, **graph))
+    afresh = counts(reach.run(step=1, times=more, seed=generator.SEED + 2 * before, **graph))
     for name in ("visits", "rows", "changes", "answers"):
         assert whole[name] - upto[name] == afresh[name] > 0, name
 

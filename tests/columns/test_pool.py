@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbflow.columns.kernel import address_of, memory, twin
-from ebbflow.columns.pool import Pool, hash_words, is_utf8, text_compare, text_length
+from ebbflow.columns.pool import Pool, hash_words, is_utf8, text_compare, text_length, tuples
 from ebbflow.columns.schema import NULL
 
 TEXTS = st.lists(st.none() | st.text(max_size=20) | st.text("ab\0é😀", max_size=20), max_size=40)
@@ -221,3 +221,57 @@ def test_letters_have_the_ids_of_their_texts(letters, start, others, kind):
         ids = pool.encode(column)
         assert pool.decode(ids).to_pylist() == texts[start:]
         assert len(set(ids.tolist())) == len(set(texts[start:]))
+
+
+# ---- rows for Python
+
+
+WORDS = st.integers(NULL, 2**63 - 1) | st.integers(-3, 3)
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda lanes: st.lists(st.tuples(*[WORDS] * lanes, st.sampled_from([7, 7, 7, 8]), st.just(1)), min_size=1)
+    ),
+    st.integers(0, 7),
+    st.sets(st.integers(-3, 3)),
+)
+def test_tuples_made_by_machine_code_are_those_of_its_twin(rows, texts, known):
+    words = np.ascontiguousarray(np.array(rows, np.int64).T)
+    texts &= (1 << (len(words) - 2)) - 1
+    names = {word: f"text {word}" for word in known}
+    found = tuples(words, names, texts)
+    assert found == twin(tuples)(words, names, texts)
+    if found is not None and not texts:
+        assert found == sorted(rows) and all(type(row) is tuple for row in found)
+
+
+def test_making_tuples_leaves_nothing_behind():
+    text, words = "ebb and flow", np.array([[3, 1, 2], [7, 7, 7], [1, 1, 1]])
+    before = sys.getrefcount(text)
+    for _ in range(100):
+        assert len(tuples(words, {1: text, 2: text, 3: text}, 1)) == 3
+        assert tuples(words, {3: text}, 1) is None, "a text that is not known"
+        assert tuples(np.where(words == 2, NULL, words), {}, 0) is None
+    assert sys.getrefcount(text) == before
+
+
+@pytest.mark.skipif(twin(tuples) is tuples, reason="interpreted, there is no border")
+@pytest.mark.parametrize("given_", [(np.zeros((2, 2)), {}, 0), (np.zeros(2, np.int64), {}, 0), (1,)])
+def test_what_no_tuples_are_made_of_is_refused(given_):
+    with pytest.raises(TypeError, match="of another number, or kinds"):
+        tuples(*given_)
+    with pytest.raises(TypeError):
+        tuples(np.zeros((3, 1), np.int64), {}, "texts")
+    with pytest.raises(SystemError):
+        tuples(np.zeros((3, 1), np.int64), [], 1)
+
+
+def test_rows_know_their_texts_from_the_first_time_on():
+    pool = Pool()
+    ids = pool.encode_texts(["flow", "ebb"])
+    words = np.array([ids, [1, 2], [0, 0], [1, 1]])
+    for _ in range(2):
+        assert pool.rows(words, 1) == [("ebb", 2, 0, 1), ("flow", 1, 0, 1)]
+    words[0, 0] = NULL
+    assert pool.rows(words, 1) is None

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ebbflow as ebb
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import BOOLEAN, BYTE, DOUBLE, FLOAT, INT, LONG, SHORT, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
@@ -212,9 +213,36 @@ def test_rows_at_one_time_are_known_to_be(edits):
     for time, rows, diff in edits:
         given_.edit("apply", [(i,) for i in range(rows)], time, diff)
         there |= {time} if rows and diff else set()
-    assert given_.moment() == (min(there) if len(there) == 1 else SEVERAL if there else None)
+    assert given_.moment == (min(there) if len(there) == 1 else SEVERAL if there else None)
     given_.clear()
-    assert given_.moment() is None
+    assert given_.moment is None
+
+
+def test_rows_that_wait_are_no_moment():
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("insert", [(1,)], 4, 1)
+    assert given_.moment == 4
+    given_.settle(given_.due(((2,),)))
+    assert given_.moment is SEVERAL, "what waits comes with whatever comes next"
+    given_.edit("insert", [(2,)], 5, 1)
+    assert given_.moment is SEVERAL
+    waiting = joined(given_.waiting_rows())
+    given_.settle(given_.due(((6,),)))
+    assert given_.moment is None
+    given_.resume(((2,),), waiting, given_.keyed_rows())
+    assert given_.moment is SEVERAL
+
+
+def test_whoever_interrupts_the_giving_of_rows_leaves_a_step_that_can_be_taken():
+    """Their time was noted and they were not kept: there is a moment and nothing at it."""
+    flow = ebb.Dataflow()
+    flow.output("copy", flow.input("rows", "x long"))
+    with flow.run() as live:
+        live._inputs["rows"]._note(3, 3)
+        live.advance_to(4)
+        live.insert("rows", [(1,)], time=4)
+        live.advance_to(5)
+        assert live.changes("copy").rows() == [(1, 4, 1)]
 
 
 def test_rows_that_came_one_by_one_become_arrays_when_they_are_many():

@@ -210,3 +210,13 @@ def test_other_threads_are_never_interrupted():
         assert found == ["went on"]
         found.append("to the end")
     assert found == ["went on", "to the end"]
+
+
+def test_who_holds_lets_go_and_nobody_else():
+    assert interrupts.hold() and not interrupts.hold()
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.let_go()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert interrupts.hold()
+    interrupts.let_go()

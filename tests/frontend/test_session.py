@@ -645,7 +645,7 @@ def test_a_step_at_one_time_is_like_any_other(runtime, seed):
         heard, told = [], []
         live = run(shouting(flows.Flow()))
         if not short:
-            live._advance_moment = None
+            live._at.advance_moment = None
         if seed % 3 == 0:
             live.subscribe("loud", lambda changes, frontier: heard.append((changes.rows(), frontier)))
         for call, arguments in histories(seed):

@@ -76,7 +76,7 @@ def test_changes_that_are_one_array_have_the_parts_of_others():
     assert changes.count == 3 and changes.words is words
     assert changes.times.tolist() == [[6], [7], [8]]
     lanes, times, diffs = changes
-    assert lanes.tolist() == words[:2].tolist() and times is changes.times and diffs.tolist() == [9, 10, 11]
+    assert lanes.tolist() == words[:2].tolist() and times.tolist() == [[6], [7], [8]] and diffs.tolist() == [9, 10, 11]
     assert Changes(lanes, times, diffs).count == 3
     with pytest.raises(AttributeError):
         changes.lane

@@ -1,5 +1,10 @@
 //! The generator and the checksums, those of benchmarks/generator.py.
-pub const SEED: u64 = 42;
+use std::sync::OnceLock;
+#[inline]
+pub fn seed() -> u64 {
+    static GIVEN: OnceLock<u64> = OnceLock::new();
+    *GIVEN.get_or_init(|| std::env::var("SEED").map(|s| s.parse().unwrap()).unwrap_or(42))
+}
 #[inline]
 pub fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9E3779B97F4A7C15);
@@ -13,7 +18,7 @@ pub fn mix2(a: u64, b: u64) -> u64 {
 }
 #[inline]
 pub fn edge(i: u64, n: u64) -> (u32, u32) {
-    ((splitmix64(SEED + 2 * i) % n) as u32, (splitmix64(SEED + 2 * i + 1) % n) as u32)
+    ((splitmix64(seed() + 2 * i) % n) as u32, (splitmix64(seed() + 2 * i + 1) % n) as u32)
 }
 #[derive(Default)]
 pub struct Tally {
