@@ -86,126 +86,6 @@ no:
 """
 
 
-TUPLES = "ebbflow.tuples"
-TUPLES_TEXT = f"""
-declare ptr @PyList_New(i64)
-declare i32 @PyList_SetItem(ptr, i64, ptr)
-declare i32 @PyList_Sort(ptr)
-declare ptr @PyTuple_New(i64)
-declare i32 @PyTuple_SetItem(ptr, i64, ptr)
-declare ptr @PyDict_GetItemWithError(ptr, ptr)
-declare void @Py_DecRef(ptr)
-
-define ptr @"{TUPLES}"(ptr %self, ptr %given, i64 %count) {{
-  %enough = icmp eq i64 %count, 3
-  br i1 %enough, label %look, label %not_fit
-look:
-  %rows = load ptr, ptr %given
-  %known_at = getelementptr ptr, ptr %given, i64 1
-  %known = load ptr, ptr %known_at
-  %texts_at = getelementptr ptr, ptr %given, i64 2
-  %texts_object = load ptr, ptr %texts_at
-  %is = call i1 @is_array(ptr %rows, i32 2, i1 false)
-  br i1 %is, label %take, label %not_fit
-take:
-  %texts = call i64 @PyLong_AsLongLong(ptr %texts_object)
-  %wrong = call ptr @PyErr_Occurred()
-  %fine = icmp eq ptr %wrong, null
-  br i1 %fine, label %measure, label %raise
-measure:
-  %data_at = getelementptr i8, ptr %rows, i64 16
-  %data = load ptr, ptr %data_at
-  %shape_at = getelementptr i8, ptr %rows, i64 32
-  %shape = load ptr, ptr %shape_at
-  %lanes = load i64, ptr %shape
-  %n_at = getelementptr i64, ptr %shape, i64 1
-  %n = load i64, ptr %n_at
-  %time_lane = sub i64 %lanes, 2
-  %time_from = mul i64 %time_lane, %n
-  %times = getelementptr i64, ptr %data, i64 %time_from
-  %list = call ptr @PyList_New(i64 %n)
-  %no_list = icmp eq ptr %list, null
-  br i1 %no_list, label %raise, label %row
-row:
-  %j = phi i64 [ 0, %measure ], [ %next_j, %row_done ]
-  %more_rows = icmp slt i64 %j, %n
-  br i1 %more_rows, label %begin, label %sort
-begin:
-  %time_at = getelementptr i64, ptr %times, i64 %j
-  %time = load i64, ptr %time_at
-  %first_time = load i64, ptr %times
-  %other_time = icmp ne i64 %time, %first_time
-  br i1 %other_time, label %give_up, label %new
-new:
-  %tuple = call ptr @PyTuple_New(i64 %lanes)
-  %no_tuple = icmp eq ptr %tuple, null
-  br i1 %no_tuple, label %fail, label %keep
-keep:
-  %kept = call i32 @PyList_SetItem(ptr %list, i64 %j, ptr %tuple)
-  br label %cell
-cell:
-  %i = phi i64 [ 0, %keep ], [ %next_i, %put ]
-  %more_lanes = icmp slt i64 %i, %lanes
-  br i1 %more_lanes, label %read, label %row_done
-read:
-  %lane_from = mul i64 %i, %n
-  %place = add i64 %lane_from, %j
-  %word_at = getelementptr i64, ptr %data, i64 %place
-  %word = load i64, ptr %word_at
-  %is_null = icmp eq i64 %word, -9223372036854775808
-  br i1 %is_null, label %give_up, label %number
-number:
-  %whole = call ptr @PyLong_FromLongLong(i64 %word)
-  %no_number = icmp eq ptr %whole, null
-  br i1 %no_number, label %fail, label %which
-which:
-  %shifted = lshr i64 %texts, %i
-  %bit = and i64 %shifted, 1
-  %is_text = icmp eq i64 %bit, 1
-  br i1 %is_text, label %find, label %put
-find:
-  %text = call ptr @PyDict_GetItemWithError(ptr %known, ptr %whole)
-  call void @Py_DecRef(ptr %whole)
-  %is_unknown = icmp eq ptr %text, null
-  br i1 %is_unknown, label %ask_why, label %hold
-ask_why:
-  %why = call ptr @PyErr_Occurred()
-  %is_only_unknown = icmp eq ptr %why, null
-  br i1 %is_only_unknown, label %give_up, label %fail
-hold:
-  call void @Py_IncRef(ptr %text)
-  br label %put
-put:
-  %value = phi ptr [ %whole, %which ], [ %text, %hold ]
-  %filled = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %value)
-  %next_i = add i64 %i, 1
-  br label %cell
-row_done:
-  %next_j = add i64 %j, 1
-  br label %row
-sort:
-  %sorted = call i32 @PyList_Sort(ptr %list)
-  %is_sorted = icmp eq i32 %sorted, 0
-  br i1 %is_sorted, label %give, label %fail
-give:
-  ret ptr %list
-give_up:
-  call void @Py_DecRef(ptr %list)
-  call void @Py_IncRef(ptr @"ebbflow.none")
-  ret ptr @"ebbflow.none"
-fail:
-  call void @Py_DecRef(ptr %list)
-  br label %raise
-raise:
-  ret ptr null
-not_fit:
-  call void @PyErr_SetString(ptr @"ebbflow.type", ptr @not_fit)
-  ret ptr null
-}}
-"""
-"""Not a kernel's border, but written as those are: `(rows, known, texts)` as `pool.tuples`, its twin, has it."""
-
-
 @dataclass(frozen=True)
 class Border:
     """A kernel as seen from outside."""
@@ -342,13 +222,6 @@ class Linker:
     def object_of(self, borders: list[Border]) -> bytes:
         """Machine code of the functions that Python calls."""
         text = PREAMBLE + "\n".join(border.text() for border in borders)
-        return self.compiled(text)
-
-    def object_of_all(self, borders: list[Border]) -> bytes:
-        """The same, with what is not a kernel's."""
-        return self.compiled(PREAMBLE + TUPLES_TEXT + "\n".join(border.text() for border in borders))
-
-    def compiled(self, text: str) -> bytes:
         module = ll.parse_assembly(text)
         module.verify()
         return bytes(self.machine.emit_object(module))
@@ -378,9 +251,9 @@ _new_function.restype = ctypes.py_object
 _new_function.argtypes = (ctypes.POINTER(_Method), ctypes.c_void_p, ctypes.py_object)
 
 
-def python_function(symbol: str, address: int, doc: str | None) -> Callable[..., Any]:
+def python_function(border: Border, address: int, doc: str | None) -> Callable[..., Any]:
     """A function for Python whose code is at an address."""
-    module, _, name = symbol.rpartition(".")
+    module, _, name = border.symbol.rpartition(".")
     method = _Method(name.encode(), address, _FASTCALL, (doc or "").encode())
     _KEPT.append(method)
     made: Callable[..., Any] = _new_function(ctypes.byref(method), None, module)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ebbflow.columns.border import INSIDE, TUPLES, Border, Linker, python_function
+from ebbflow.columns.border import INSIDE, Border, Linker, python_function
 from ebbflow.columns.kept import get, put
 
 Piece = tuple[Border, str, bytes]  # a kernel seen from outside, the name of its function, its machine code
@@ -34,11 +34,7 @@ class Bundle:
         border = self.borders[symbol]
         if border.gives == INSIDE:
             return only_inside(symbol)
-        return python_function(symbol, self.linker.address(border.entry), doc)
-
-    def tuples(self, doc: str | None) -> Callable[..., Any]:
-        """What makes rows for Python: no kernel, but linked with them."""
-        return python_function(TUPLES, self.linker.address(TUPLES), doc)
+        return python_function(border, self.linker.address(border.entry), doc)
 
 
 def only_inside(symbol: str) -> Callable[..., Any]:

@@ -364,14 +364,14 @@ def _function(seen: b.Border, address: int, doc: str | None) -> Any:
         return bundle.only_inside(seen.symbol)
     linker = _linker()
     linker.link(linker.object_of([seen]))
-    return b.python_function(seen.symbol, linker.address(seen.entry), doc)
+    return b.python_function(seen, linker.address(seen.entry), doc)
 
 
 def bundle_up(path: Path) -> None:
     """Keep all that was compiled as one file, if all of it was kept."""
     pieces = [piece for name, piece in _PIECES.items() if name.startswith("ebbflow.")]
     if len(pieces) == kernels() and not path.exists() and is_private(directory()):
-        bundle.write(path, pieces, _linker().object_of_all([seen for seen, _, _ in pieces]))
+        bundle.write(path, pieces, _linker().object_of([seen for seen, _, _ in pieces]))
 
 
 # ---- what a kernel's code depends on ---------------------------------------------------------------

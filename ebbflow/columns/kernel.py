@@ -79,16 +79,6 @@ def twin(compiled: Any) -> Callable[..., Any]:
     return TWINS.get(compiled, compiled)
 
 
-def for_tuples(f: F) -> F:
-    """What makes rows for Python, as it was linked with the kernels; `f`, its twin, where they are not in a bundle."""
-    found = bundle() if not INTERPRETED and kept.only_named is None else None
-    if found is None:
-        return f
-    made: F = found.tuples(f.__doc__)  # type: ignore[assignment]
-    TWINS[made] = f
-    return made
-
-
 def _ready(f: F, inlined: bool) -> F:
     if INTERPRETED:
         return f

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns.kernel import address_of, for_tuples, inline, kernel, memory
+from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.memory import load_lane
 from ebbflow.columns.schema import NULL
 
@@ -35,7 +35,6 @@ FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
 
 
-@for_tuples
 def tuples(rows, known, texts):
     """Changes of one time as sorted tuples: whole numbers, and of lanes whose bit is set in `texts` what is `known`.
 

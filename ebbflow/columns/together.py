@@ -81,7 +81,7 @@ def _write_bundle(cores: int, progress: Callable[[int, int], None]) -> None:
             helper.end()
     if len(schedule.pieces) == kernels():
         pieces = [schedule.pieces[i] for i in range(kernels())]
-        bundle.write(bundle_path(), pieces, Linker().object_of_all([seen for seen, _, _ in pieces]))
+        bundle.write(bundle_path(), pieces, Linker().object_of([seen for seen, _, _ in pieces]))
 
 
 @contextmanager
