@@ -62,16 +62,15 @@ def merge(rows, moments, words, ids, a, middle, b):
 
 
 @kernel
-def sort_nearly(rows, moments, words, ids):
-    """The permutation that sorts rows, quickly where they almost stand in order.
+def sort_run(rows, moments, words, ids, start, end):
+    """Sort the rows from start to end.
 
-    needs:  rows: int64[lanes, n]; moments: a first key of each, or nothing; words: 0 to n - 1; ids: room for n.
-    leaves: words: the numbers of the rows in order; ids: overwritten.
+    needs:  words: a permutation that maps start..end onto itself; ids: room.
+    leaves: words in order between start and end.
     """
-    n = words.shape[0]
-    a = 0
-    while a < n:
-        b = min(a + SHORT, n)
+    a = start
+    while a < end:
+        b = min(a + SHORT, end)
         for i in range(a + 1, b):
             row = words[i]
             j = i
@@ -81,12 +80,38 @@ def sort_nearly(rows, moments, words, ids):
             words[j] = row
         a = b
     width = SHORT
-    while width < n:
-        a = 0
-        while a + width < n:
-            merge(rows, moments, words, ids, a, a + width, min(a + 2 * width, n))
+    while width < end - start:
+        a = start
+        while a + width < end:
+            merge(rows, moments, words, ids, a, a + width, min(a + 2 * width, end))
             a += 2 * width
         width *= 2
+
+
+@kernel
+def sort_nearly(rows, moments, words, ids):
+    """The permutation that sorts rows whose moments, if they have any, fall a few times only.
+
+    needs:  rows: int64[lanes, n]; moments: a first key of each, or nothing; words: 0 to n - 1; ids: room for n.
+    leaves: words: the numbers of the rows in order; ids: overwritten.
+    """
+    n = words.shape[0]
+    if moments.shape[0] == 0:
+        sort_run(rows, moments, words, ids, 0, n)
+        return
+    of_one = moments[:0]  # within a moment lanes decide
+    begins = 0  # of the rows whose moments do not fall; those before it are in order
+    start = 0
+    while start < n:
+        end = start + 1
+        while end < n and moments[end] == moments[start]:
+            end += 1
+        sort_run(rows, of_one, words, ids, start, end)
+        if end == n or moments[end] < moments[start]:
+            if begins:
+                merge(rows, moments, words, ids, 0, begins, end)
+            begins = end
+        start = end
 
 
 @kernel
@@ -95,14 +120,22 @@ def count_falls(rows, moments):
 
     needs:  rows and moments as `sort_nearly` does.
     """
+    n = rows.shape[1]
     falls = 0
-    in_order = True
-    for i in range(1, rows.shape[1]):
-        if follows(rows, moments, i - 1, i):
-            in_order = False
-            if moments.shape[0] == 0 or moments[i] < moments[i - 1]:
-                falls += 1
-    return -1 if in_order else falls
+    for i in range(1, moments.shape[0]):
+        falls += moments[i] < moments[i - 1]
+    if falls:
+        return falls
+    i = 1
+    while i < n and not follows(rows, moments, i - 1, i):
+        i += 1
+    if i >= n:
+        return -1
+    if moments.shape[0] == 0:
+        while i < n:
+            falls += follows(rows, moments, i - 1, i)
+            i += 1
+    return falls
 
 
 @inline
@@ -213,7 +246,10 @@ def put_in_order(rows, moments, words, out, ids):
         order = ids[:n]
         for i in range(n):
             order[i] = i
-        sort_nearly(rows, moments, order, ids[n:])
+        if falls <= A_FEW_FALLS:
+            sort_nearly(rows, moments, order, ids[n:])
+        else:
+            sort_run(rows, moments, order, ids[n:], 0, n)
     last = out.shape[0] - 1
     for k in range(rows.shape[0]):
         for i in range(n):

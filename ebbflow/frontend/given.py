@@ -119,6 +119,7 @@ class Given:
         self._types = node.schema.types
         self._limits = tuple(RANGES.get(type_.name, -1) for type_ in self._types)  # -1: no whole number fits
         self._is_chain = len(coordinates) == 1
+        self._takes_words = self._is_chain and not self.key and all(type_.name == "long" for type_ in self._types)
         self._words: list[int] = []  # row after row: lanes, time, diff
         self._earliest, self._latest = END, -END  # of all the rows since the last step, where times have one coordinate
         self._has_moments = self._is_chain and self._keyed is None  # whether all there is may be of one time
@@ -145,6 +146,8 @@ class Given:
                 if (not self.key or diff == 1 or diff == -1) and self._add_few(rows, moment, diff):
                     return
             self._add_many(verb, rows, time, diff)
+        elif type(rows) is dict and self._add_words(rows, time, diff):
+            return
         elif self.key or not _is_arrow(rows.__class__) or not self._add_arrow(verb, rows, time, diff):
             self._add_many(verb, rows, time, diff)
 
@@ -212,6 +215,32 @@ class Given:
         if kind is bool and type_.name == "boolean":
             return int(value)
         return None
+
+    def _add_words(self, rows: dict[str, Any], time: Any, diff: Any) -> bool:
+        """Take in columns of numpy's whole numbers that are words already, with a column of times and one of diffs or
+        a number; False, and nothing happened, if there is anything else.
+        """
+        named = (*self.schema.names, time, diff) if type(diff) is str else (*self.schema.names, time)
+        if not self._takes_words or type(time) is not str or rows.keys() != set(named) or len(set(named)) < len(named):
+            return False
+        columns = [rows[name] for name in named]
+        count = len(columns[0]) if type(columns[0]) is np.ndarray else 0
+        if count == 0 or any(
+            type(column) is not np.ndarray or column.dtype != np.int64 or column.shape != (count,) for column in columns
+        ):
+            return False
+        width = len(self.schema)
+        found = np.empty((width + 2, count), np.int64)
+        found[-1] = diff if type(diff) is int and -END <= diff <= END else 0
+        for lane, column in zip(found, columns):
+            lane[:] = column
+        earliest = int(found[width].min())
+        if found.min() == NULL or earliest < self.frontier[0][0] or not found[-1].all():
+            return False
+        self._note(earliest, int(found[width].max()))
+        self._flush()
+        self._blocks.append(Changes(found[:width], found[width][:, None], found[-1]))
+        return True
 
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""

@@ -21,7 +21,7 @@ from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.errors import MissingPackage, TypeMismatch
 from ebbflow.frontend import aliases
 from ebbflow.frontend.column import unknown_method
-from ebbflow.runtime.gathered import place_for
+from ebbflow.runtime.gathered import is_waiting, place_for
 
 if TYPE_CHECKING:
     import pandas
@@ -43,8 +43,10 @@ MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
 def space_for(lanes: int, n: int) -> Lanes:
-    """int64[lanes, n]; if it is much, memory that was used before, since fresh memory costs as much as sorting."""
-    return place_for(lanes, n) if lanes * n > MUCH else np.empty((lanes, n), np.int64)
+    """int64[lanes, n]; if it is much, memory that was used before, where there is any: fresh memory costs as much as
+    sorting.
+    """
+    return place_for(lanes, n) if lanes * n > MUCH and is_waiting(lanes * n) else np.empty((lanes, n), np.int64)
 
 
 def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:

@@ -63,6 +63,11 @@ class Place:
             _waiting.append(self._map)
 
 
+def is_waiting(words: int) -> bool:
+    """Whether there is a place of so many words that was used before."""
+    return words <= ROOM and len(_waiting) > 0
+
+
 def place_for(lanes: int, room: int) -> np.ndarray:
     """int64[lanes, room], with whatever it holds."""
     return np.asarray(Place(lanes * room))[: lanes * room].reshape(lanes, room)

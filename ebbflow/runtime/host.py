@@ -11,14 +11,13 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from ebbflow import interrupts
 from ebbflow.columns.evaluate import program
-from ebbflow.columns.kernel import address_of, memory, wrap_around
+from ebbflow.columns.kernel import address_of, memory
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
@@ -27,6 +26,7 @@ from ebbflow.errors import PlanError
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
+from ebbflow.runtime.crew import Crew
 from ebbflow.runtime.gathered import Gathered
 from ebbflow.runtime.refusals import refusal
 from ebbflow.runtime.settle import LARGE_STEP, settle_down
@@ -91,12 +91,18 @@ class Host:
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker
         several = threads and workers > 1
-        self.threads = in_threads(workers) if several else None
+        self.crew = Crew(workers - 1) if several else None  # the first worker walks in the thread that asks
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
+        self.headers_at = address_of(self.headers)
+        self.outputs = {  # of every worker its node
+            name: np.array([worker.outputs[name][0] for worker in self.workers], np.int64) for name in self.plan.outputs
+        }
+        self.outputs_at = {name: address_of(nodes) for name, nodes in self.outputs.items()}
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
         self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
+        self.lines_at = address_of(self.lines)
         self.slice_times = slice_times or best_slice(self.plan, several)
 
     def needs_outside(self, stage: Stage) -> bool:
@@ -143,8 +149,8 @@ class Host:
 
     def close(self) -> None:
         self.stop_all()
-        if self.threads is not None:
-            self.threads.shutdown()
+        if self.crew is not None:
+            self.crew.end()
 
     def counters(self) -> dict[str, int]:
         found = [worker.counters() for worker in self.workers]
@@ -265,7 +271,7 @@ class Host:
     def walk(self, results: dict[str, list[Rows]], gathered: Mapping[str, Gathered] = NOTHING_GATHERED) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
         interrupts.look()
-        if self.threads is not None:
+        if self.crew is not None:
             reasons = self.run_all()
         elif len(self.workers) == 1:
             reasons = [self.workers[0].run()]
@@ -293,18 +299,15 @@ class Host:
 
     def take_together(self, name: str, results: dict[str, list[Rows]]) -> None:
         """What all workers have to give as one array, so that nobody has to join its parts."""
-        counts = [worker.waiting(name) for worker in self.workers]
-        if total := sum(counts):
-            rows, first = np.empty((len(self.plan.outputs[name].schema) + 2, total), np.int64), 0
-            for worker, count in zip(self.workers, counts, strict=True):
-                if count:
-                    worker.give(name, rows, first)
-                first += count
+        headers, nodes, count = self.headers_at, self.outputs_at[name], len(self.workers)
+        if total := int(w.waiting_everywhere(headers, nodes, count)):
+            rows = np.empty((len(self.plan.outputs[name].schema) + 2, total), np.int64)
+            w.give_everywhere(headers, nodes, count, rows, self.workers[0].slice_times)
             results.setdefault(name, []).append(self.timed(self.workers[0], rows))
 
     def take_turns(self, alone: bool) -> list[int]:
         """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
-        H, at, count = memory(), address_of(self.headers), len(self.workers)
+        H, at, count = memory(), self.headers_at, len(self.workers)
         turn = 0
         while (turn := int(meet.take_turns(H, at, count, turn, int(alone)))) < count:
             worker = self.workers[turn]
@@ -386,14 +389,14 @@ class Host:
         """Every worker at once, the first in this thread and the others beside it, meeting each other on their way; if
         this one is interrupted, they are stopped first.
         """
-        assert self.threads is not None
-        meeting.open_meeting(memory(), address_of(self.headers), len(self.workers), address_of(self.lines))
+        assert self.crew is not None
+        meeting.open_meeting(memory(), self.headers_at, len(self.workers), self.lines_at)
         self.may_walk = True
         try:
-            running = [self.threads.submit(worker.run_meeting) for worker in self.workers[1:]]
+            self.crew.ask([worker.run_meeting for worker in self.workers[1:]])
             reasons = [self.workers[0].run_meeting()]
             with interrupts.allowed():
-                reasons += [one.result() for one in running]
+                reasons += self.crew.answers()
         except BaseException:
             self.stop_all()
             raise
@@ -411,9 +414,9 @@ class Host:
                 for worker in self.workers:
                     worker.stopped = True
                 self.lines[meeting.STOPPED] = 1
-                assert self.threads is not None
-                self.threads.shutdown(cancel_futures=True)
-                self.threads = in_threads(len(self.workers))
+                assert self.crew is not None
+                self.crew.end()
+                self.crew = Crew(len(self.workers) - 1)
                 self.close_meeting()
                 self.may_walk = False
             except KeyboardInterrupt:  # the first one is told
@@ -422,12 +425,7 @@ class Host:
     def close_meeting(self) -> None:
         for worker in self.workers:
             worker.stopped = False
-        meeting.close_meeting(memory(), address_of(self.headers), len(self.workers))
-
-
-def in_threads(workers: int) -> ThreadPoolExecutor:
-    """For all but the first, which walks in the thread that asks."""
-    return ThreadPoolExecutor(workers - 1, "ebbflow", initializer=wrap_around)
+        meeting.close_meeting(memory(), self.headers_at, len(self.workers))
 
 
 def distinct(times: list[np.ndarray]) -> np.ndarray:

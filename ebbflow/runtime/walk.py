@@ -651,6 +651,31 @@ def give_rows(W, nd, out, first, words):
 
 
 @kernel
+def waiting_everywhere(headers, nodes, count):
+    """How many rows an output has to give at all workers, whose headers and nodes of it are listed at these addresses.
+
+    Where all of a worker's cancelled, they are forgotten.
+    """
+    H = all_memory()
+    total = 0
+    for i in range(count):
+        total += waiting_rows(H[headers + i], H[nodes + i])
+    return total
+
+
+@kernel
+def give_everywhere(headers, nodes, count, out, words):
+    """Copy the rows of an output at all workers to the columns of out, one worker after the other; forget them."""
+    H = all_memory()
+    first = 0
+    for i in range(count):
+        n = count_rows(H, H[nodes + i])
+        if n:
+            give_rows(H[headers + i], H[nodes + i], out, first, words)
+            first += n
+
+
+@kernel
 def due_owed(H, W, nd):
     """What the node owes at times that have become complete turns into seeds: entries that change nothing."""
     v = nd + OWES

@@ -477,23 +477,14 @@ class Worker:
         """
         if gathered is not None:
             self.take_placed(output, gathered)
+        a, lanes = self.outputs[output]
         if count is None:
-            count = self.waiting(output)
+            count = w.waiting_rows(self.W, a)
         if count == 0:
             return None
-        lanes = self.outputs[output][1]
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if gathered is None else gathered.room(count)
-        self.give(output, out, first)
+        w.give_rows(self.W, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
         return out if gathered is None else None
-
-    def waiting(self, output: str) -> int:
-        """How many rows an output has to give."""
-        return int(w.waiting_rows(self.W, self.outputs[output][0]))
-
-    def give(self, output: str, out: np.ndarray, first: int) -> None:
-        """The rows of an output go to the columns of `out`, from the first on."""
-        times = NO_TIMES if self.plan.general else self.slice_times
-        w.give_rows(self.W, self.outputs[output][0], out, first, times)
 
     def place(self, output: str, gathered: Gathered) -> None:
         """From here to `take`, rows that come consolidated go where they stay."""

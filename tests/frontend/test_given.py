@@ -251,3 +251,39 @@ def test_rows_that_came_one_by_one_become_arrays_when_they_are_many():
         given_.edit("insert", [(i,)], 4, 1)
     assert len(given_.rows_now()[1]) == 20_000
     assert given_.rows_now()[0][0].tolist() == list(range(20_000))
+
+
+# ---- columns that are words already
+
+
+COLUMNS = st.lists(st.tuples(*[st.integers(-3, 3)] * 2, st.integers(0, 5), st.integers(-2, 2)), max_size=20)
+
+
+@given(COLUMNS, st.booleans(), st.integers(-1, 2))
+def test_columns_of_words_are_taken_as_lists_of_numbers_are(rows, named, diff):
+    kept = []
+    for of in (lambda numbers: np.array(numbers, np.int64), list):
+        given_ = make(Schema((Field("x", LONG), Field("y", LONG))))
+        columns = {name: of([row[i] for row in rows]) for i, name in enumerate("yxtd")}
+        if not named:
+            del columns["d"]
+        given_.edit("apply", columns, "t", "d" if named else diff)
+        kept.append((given_.moment, all_of(given_) if given_._blocks else None))
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error"),
+    [
+        ({"x": np.array([1, -(2**63)]), "t": np.array([4, 4])}, "x"),
+        ({"x": np.array([1, 2]), "t": np.array([4, 2])}, "3"),
+        ({"x": np.array([1, 2]), "t": np.array([4, 4]), "z": np.array([1, 2])}, "z"),
+        ({"x": np.array([1, 2]), "t": np.array([4])}, "t"),
+    ],
+)
+def test_columns_of_words_that_do_not_fit_are_refused_as_others_are(columns, error):
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.frontier = ((3,),)
+    with pytest.raises(EbbflowError, match=error):
+        given_.edit("apply", columns, "t", 1)
+    assert given_.is_empty and given_.moment is None

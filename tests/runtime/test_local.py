@@ -392,7 +392,7 @@ def test_workers_in_a_loop_that_never_ends_can_be_interrupted():
     s.output("out", s.iterate(x, lambda v, _: s.distinct(s.map(v, a=call("add", s.col(v, "a"), lit(1))))))
     runtime = LocalRuntime(s.graph, workers=2)
     fed(runtime, "x", ((1,), (0,), 1))
-    before = runtime.parts[0].host.threads
+    before = runtime.parts[0].host.crew
     twice = [threading.Timer(at, lambda: os.kill(os.getpid(), signal.SIGINT)) for at in (0.2, 0.21)]
     for timer in twice:
         timer.start()
@@ -402,7 +402,7 @@ def test_workers_in_a_loop_that_never_ends_can_be_interrupted():
         finally:
             for timer in twice:
                 timer.join()
-    assert before._shutdown and not any(thread.is_alive() for thread in before._threads)
+    assert before is not runtime.parts[0].host.crew and not any(thread.is_alive() for thread in before.threads)
     runtime.discard()
     runtime.advance({"x": ((1,),)})
     assert not taken(runtime, "out")
