@@ -12,7 +12,7 @@ from __future__ import annotations
 from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import load_lane, store_lane
-from ebbflow.trace.heap import PTR, ROW, ROW2
+from ebbflow.trace.heap import PTR, ROW, ROW2, mix_in, mixed
 
 # ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
 HASHES, PLACES, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in range(5))
@@ -54,11 +54,9 @@ def hash_block(H, b, nk, n, mask):
         c = H[columns + 2 * k]
         s = H[columns + 2 * k + 1]
         for i in range(n):
-            h = (H[hashes + i] ^ H[c + i * s]) * -7046029254386353131
-            H[hashes + i] = h ^ ((h >> 29) & 0x7FFFFFFFF)
+            H[hashes + i] = mix_in(H[hashes + i], H[c + i * s])
     for i in range(n):
-        h = H[hashes + i] * -4658895280553007687
-        H[hashes + i] = (h ^ ((h >> 32) & 0xFFFFFFFF)) & mask
+        H[hashes + i] = mixed(H[hashes + i]) & mask
 
 
 @kernel

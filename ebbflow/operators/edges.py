@@ -35,6 +35,7 @@ from ebbflow.operators.mail import (
     RUN_NODE,
     RUN_ROUNDS,
     coordinates_behind,
+    end_of_run,
     owner_of,
     post,
     post_others,
@@ -510,7 +511,7 @@ def receive_run(H, W, run, c):
     rounds = H[run + RUN_ROUNDS]
     step = row_words(n, c)
     at = run + RUN
-    end = at + H[run + RUN_COUNT] * step
+    end = end_of_run(H, run, c)
     takes_blocks = has_keys(H, nd) and H[nd + TALLY_AT] == 0
     worth = min(WORTH_A_BLOCK, H[W + SEAL])
     if c == 0 and H[run + RUN_COUNT] >= H[W + SEAL]:

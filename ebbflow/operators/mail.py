@@ -13,15 +13,26 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.block import CHOSEN, COLUMNS_AT, HASHES, copy_row, keep_columns
 from ebbflow.operators.node import NUMBER, PLACE_LANES
 from ebbflow.trace.clock import row_of
-from ebbflow.trace.heap import BLOCK, COORDS, GENERAL, LEN, MAIL, ME, VECTOR, WORKERS, copy_words, reserve
+from ebbflow.trace.heap import (
+    BLOCK,
+    COORDS,
+    GENERAL,
+    LEN,
+    MAIL,
+    ME,
+    VECTOR,
+    WORKERS,
+    copy_words,
+    mix_in,
+    mixed,
+    reserve,
+)
 
 # ---- a run: what its rows have in common, then the rows -------------------------------------------
 RUN_LANES, RUN_NODE, RUN_ROUNDS, RUN_COUNT = 0, 1, 2, 3
 RUN = 4
 ROW_LANES = 2  # of a row: its rank and its diff come first
 LAST_RUN = 3  # of the vector of a letter: where its last run begins, if it has words
-
-SPREAD, SPREAD_AGAIN = -7046029254386353131, -4658895280553007687
 
 
 @inline
@@ -36,16 +47,15 @@ def row_words(lanes, coordinates):
 
 
 @inline
-def spread(h, word):
-    h = (h ^ word) * SPREAD
-    return h ^ ((h >> 29) & 0x7FFFFFFFF)
+def end_of_run(H, run, coordinates):
+    """Where the next run begins."""
+    return run + RUN + H[run + RUN_COUNT] * row_words(H[run + RUN_LANES], coordinates)
 
 
 @inline
 def place_of(h, workers):
-    h *= SPREAD_AGAIN
-    h ^= (h >> 32) & 0xFFFFFFFF
-    return ((h & 0x7FFFFFFF) * workers) >> 31
+    """The worker that a hash, not finished yet, leads to."""
+    return ((mixed(h) & 0x7FFFFFFF) * workers) >> 31
 
 
 @inline
@@ -54,7 +64,7 @@ def owner_of(H, W, nd, row):
     p = H[nd + PLACE_LANES]
     h = 0
     for i in range(H[p]):
-        h = spread(h, H[row + H[p + 1 + i]])
+        h = mix_in(h, H[row + H[p + 1 + i]])
     return place_of(h, H[W + WORKERS])
 
 
@@ -70,7 +80,7 @@ def owners_of_block(H, W, nd, n):
         c = H[b + COLUMNS_AT + 2 * H[p + 1 + k]]
         s = H[b + COLUMNS_AT + 2 * H[p + 1 + k] + 1]
         for i in range(n):
-            H[owners + i] = spread(H[owners + i], H[c + i * s])
+            H[owners + i] = mix_in(H[owners + i], H[c + i * s])
     workers = H[W + WORKERS]
     for i in range(n):
         H[owners + i] = place_of(H[owners + i], workers)

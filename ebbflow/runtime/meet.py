@@ -11,15 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.edges import receive_at
-from ebbflow.operators.mail import (
-    RUN,
-    RUN_COUNT,
-    RUN_LANES,
-    RUN_NODE,
-    RUN_ROUNDS,
-    coordinates_behind,
-    row_words,
-)
+from ebbflow.operators.mail import RUN_NODE, RUN_ROUNDS, coordinates_behind, end_of_run
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
@@ -122,7 +114,7 @@ def least_in_mail(H, W, other, start):
         position = H[H[H[W + NODES] + H[x + RUN_NODE]] + POSITION]
         if first < position and position < past and H[x + RUN_ROUNDS] < best:
             best = H[x + RUN_ROUNDS]
-        x += RUN + H[x + RUN_COUNT] * row_words(H[x + RUN_LANES], c)
+        x = end_of_run(H, x, c)
     return best
 
 

@@ -262,25 +262,32 @@ def copy_words(H, p, q, n):
 
 
 @inline
+def mix_in(h, word):
+    """One word more in a hash that is not finished."""
+    h = (h ^ word) * -7046029254386353131
+    return h ^ ((h >> 29) & 0x7FFFFFFFF)
+
+
+@inline
+def mixed(h):
+    """A hash with all its words in it, finished."""
+    h *= -4658895280553007687
+    return h ^ ((h >> 32) & 0xFFFFFFFF)
+
+
+@inline
 def hash_lanes(H, p, n):
     """A mix of n words: the same on every machine; 63 bits."""
     h = 0
     for i in range(n):
-        h = (h ^ H[p + i]) * -7046029254386353131
-        h ^= (h >> 29) & 0x7FFFFFFFF
-    h *= -4658895280553007687
-    h ^= (h >> 32) & 0xFFFFFFFF
-    return h & 0x7FFFFFFFFFFFFFFF
+        h = mix_in(h, H[p + i])
+    return mixed(h) & 0x7FFFFFFFFFFFFFFF
 
 
 @inline
 def hash_word(word):
     """The same of one word."""
-    h = word * -7046029254386353131
-    h ^= (h >> 29) & 0x7FFFFFFFF
-    h *= -4658895280553007687
-    h ^= (h >> 32) & 0xFFFFFFFF
-    return h & 0x7FFFFFFFFFFFFFFF
+    return mixed(mix_in(0, word)) & 0x7FFFFFFFFFFFFFFF
 
 
 @inline

@@ -272,6 +272,13 @@ def test_columns_of_words_are_taken_as_lists_of_numbers_are(rows, named, diff):
     assert kept[0] == kept[1]
 
 
+def test_columns_of_words_are_not_looked_at_one_by_one(monkeypatch):
+    monkeypatch.setattr(Given, "_add_many", None)
+    given_ = make(Schema((Field("x", LONG),)))
+    given_.edit("apply", {"x": np.array([1, 2]), "t": np.array([4, 3])}, "t", 1)
+    assert all_of(given_) == ([[1, 2]], [4, 3], [1, 1]) and given_.moment is SEVERAL
+
+
 @pytest.mark.parametrize(
     ("columns", "error"),
     [
