@@ -116,7 +116,7 @@ def window(
         after_load, size = counted.now(), checks.size
         memory = one_by_one(live, output, data, checks, clock, 1, times) if step == 1 and not two_coordinates else None
         if memory is None:
-            memory = many_at_once(live, output, pair, data, step, checks, clock, two_coordinates)
+            memory = many_at_once(live, output, pair, data, step, checks, clock, 1, times, two_coordinates)
         counts = {"load": after_load, "times": counted.now()}
     return {
         **clock.told(times),
@@ -181,14 +181,16 @@ def many_at_once(
     step: int,
     checks: Checks,
     clock: Clock,
-    two_coordinates: bool,
+    first: int,
+    count: int,
+    two_coordinates: bool = False,
 ) -> list[float]:
-    """Many times a step; the answer of each as Arrow."""
+    """So many times from the first on, many of them a step; the answer of each as Arrow."""
     memory = []
-    for t in range(1, data.times + 1, step):
-        count = min(step, data.times + 1 - t)
-        changes = data.changes(t, count)
-        time_, upto = ("t", 0) if two_coordinates else "t", (t + count, 0) if two_coordinates else t + count
+    for t in range(first, first + count, step):
+        here = min(step, first + count - t)
+        changes = data.changes(t, here)
+        time_, upto = ("t", 0) if two_coordinates else "t", (t + here, 0) if two_coordinates else t + here
         began = CLOCK()
         live.apply("edges", changes, time=time_, diff="d")
         fed = CLOCK()

@@ -137,6 +137,24 @@ GRAPHS = (
     graph_row("scc", HUNDRED, 1_000, 2_000, ("large",), per_time(0.8, 0.3), load()),
 )
 
+# ---- one worker and two, in turns ----------------------------------------------------------------------
+
+
+def workers_row(graph: tuple[int, int], step: int, times: int, sets: tuple[str, ...]) -> Row:
+    """What two workers take of the time of one; they are to gain half as much again."""
+    nodes, edges = graph
+    options = {"nodes": nodes, "edges": edges, "step": step, "times": times}
+    share = Measure("share", "share", "two / one", 1 / 1.5, 1 / 1.8, stands_alone=True)
+    size = f"{short(nodes)}/{short(edges)}"
+    return Row("reach, two workers by one", size, sets, "workers", options, (share,), step, workers=2)
+
+
+IN_TURNS = (
+    workers_row(TINY, 1_000, 10_000, ("small",)),
+    *(workers_row(TINY, step, 40_000, ("seed",)) for step in (100, 1_000)),
+    *(workers_row(MILLION, step, 20_000, ("large",)) for step in (100, 1_000)),
+)
+
 # ---- one key with a long history ---------------------------------------------------------------------
 
 
@@ -250,7 +268,7 @@ OTHERS = (
     border_row("arrow"),
 )
 
-ROWS = GRAPHS + CHAINS + REPORTS + OTHERS
+ROWS = GRAPHS + IN_TURNS + CHAINS + REPORTS + OTHERS
 NAMES = tuple(dict.fromkeys(row.module for row in ROWS))
 
 # What the peer found once and for all, (module, nodes, edges, times): later, size, final, times.
@@ -324,7 +342,16 @@ def adjusted(row: Row, times: int | None, seed: int) -> Row:
     options = dict(row.options)
     if times is not None and "times" in options:
         options["times"] = times
-    if seed != 42 and row.module in ("degrees", "reach", "bfs", "scc", "sustained", "arrangement", "feeding"):
+    if seed != 42 and row.module in (
+        "degrees",
+        "reach",
+        "bfs",
+        "scc",
+        "workers",
+        "sustained",
+        "arrangement",
+        "feeding",
+    ):
         options["seed"] = seed
     if options == row.options:
         return row

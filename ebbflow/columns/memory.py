@@ -150,7 +150,7 @@ def ask_for(at: int) -> None:
 
 def call_back(function: int, argument: int) -> None:
     """Call a function of the machine, by its address, with one word; for what another library wants to be told."""
-    _Function(function)(argument)
+    _Function(int(function))(int(argument))
 
 
 def give_way() -> None:

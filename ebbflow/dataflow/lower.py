@@ -510,8 +510,6 @@ class _Lowering:
         for cell in self.cells:
             if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
                 cell.place = cell.key
-            elif cell.kind == kinds.OUTPUT:
-                cell.place = cell.schema.names
         for cell in self.cells:  # an index of a reduction by part of its key: the reduction is placed by that part
             if cell.kind != kinds.ARRANGE:
                 continue
@@ -522,6 +520,9 @@ class _Lowering:
                     if origin and set(origin) < set(reduction.key):
                         reduction.place = origin
         for cell in self.cells:
+            if cell.kind == kinds.OUTPUT:
+                come = {shown_place(pipe, cell.schema.names) for pipe in cell.pipes}
+                cell.place = (come.pop() if len(come) == 1 else ()) or cell.schema.names
             local = [pipe for pipe in cell.pipes if is_local(pipe, cell)]
             cell.local = frozenset(map(id, local))
             if local and cell.kind != kinds.OUTPUT:
@@ -537,6 +538,15 @@ def placed_by(cell: Cell) -> tuple[str, ...] | None:
         names = [shown.get((0, column), shown.get((1, other))) for column, other in key_pairs(cell)]
         return tuple(name for name in names if name) if all(names) else None
     return None
+
+
+def shown_place(pipe: Pipe, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of rows called `names` by which the pipe's source has placed them; none where that is not known, or
+    not all of them are shown.
+    """
+    origins = [pipe.origin((name,), names) for name in names]
+    wanted = [(column,) for column in placed_by(pipe.source) or ()]
+    return tuple(names[origins.index(column)] for column in wanted) if all(w in origins for w in wanted) else ()
 
 
 def key_pairs(join: Cell) -> list[tuple[str, str]]:

@@ -47,7 +47,29 @@ from ebbflow.trace.heap import (
 
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
+LIFE = INDEX + 3  # how often its rows were forgotten: what slots say of an earlier life is nothing
+WHERE = 36  # bits of a slot that say where its row lies, from 1 on; above them its life, from 1 on
+LIVES = 1 << 26
 HUGE = 1 << 23  # words of rows that are not kept for the next ones
+SPARSE = 32  # slots for each row that are too many, where they are more than
+FEW_SLOTS = 1 << 14
+
+
+@inline
+def slot_of(life, at):
+    """What a slot says of a row so many words behind the first."""
+    return ((life + 1) << WHERE) + at + 1
+
+
+@inline
+def is_alive(slot, life):
+    return slot >> WHERE == life + 1
+
+
+@inline
+def place_in(slot):
+    """How far behind the first row the one of a slot lies."""
+    return (slot & ((1 << WHERE) - 1)) - 1
 
 
 @kernel
@@ -62,6 +84,7 @@ def index_rows(H, W, nd, size):
     H[v + PTR] = slots
     H[v + LEN] = size
     H[v + CAP] = size
+    life = H[nd + LIFE]
     n = H[nd + LANES]
     w = n + 2
     p = H[nd + ROWS + PTR]
@@ -69,7 +92,7 @@ def index_rows(H, W, nd, size):
         i = hash_lanes(H, p + at, n + 1) & (size - 1)
         while H[slots + i]:
             i = (i + 1) & (size - 1)
-        H[slots + i] = at + 1
+        H[slots + i] = slot_of(life, at)
 
 
 @kernel
@@ -91,18 +114,19 @@ def settle_rows(H, W, nd, count):
     if size > H[nd + INDEX + LEN]:
         index_rows(H, W, nd, size)
     slots = H[nd + INDEX + PTR]
+    life = H[nd + LIFE]
     for _ in range(count):
         i = hash_lanes(H, row, n + 1) & (size - 1)
-        while H[slots + i] and not same(H, p + H[slots + i] - 1, row, n + 1):
+        while is_alive(H[slots + i], life) and not same(H, p + place_in(H[slots + i]), row, n + 1):
             i = (i + 1) & (size - 1)
-        if H[slots + i]:
-            q = p + H[slots + i] + n
+        if is_alive(H[slots + i], life):
+            q = p + place_in(H[slots + i]) + n + 1
             if not sum_fits(H[q], H[row + n + 1]):
                 fail(H, W, OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1])
                 break
             H[q] += H[row + n + 1]
         else:
-            H[slots + i] = end + 1
+            H[slots + i] = slot_of(life, end)
             if row != p + end:
                 copy_words(H, row, p + end, w)
             end += w
@@ -201,24 +225,15 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
 
 @kernel
 def forget_rows(H, W, nd):
-    """Begin again with no rows."""
-    n = H[nd + LANES]
-    w = n + 2
+    """Begin again with no rows, and with fewer slots if these rows were few."""
     v = nd + ROWS
     size = H[nd + INDEX + LEN]
-    rows = H[v + LEN]
-    if H[nd + RAW] == 0 and rows:
-        slots = H[nd + INDEX + PTR]
-        if (rows // w) * 8 > size:
-            for i in range(size):
-                H[slots + i] = 0
-        else:
-            p = H[v + PTR]
-            for at in range(0, rows, w):
-                i = hash_lanes(H, p + at, n + 1) & (size - 1)
-                while H[slots + i] != at + 1:
-                    i = (i + 1) & (size - 1)
-                H[slots + i] = 0
+    rows = H[v + LEN] // (H[nd + LANES] + 2)
+    if size and rows:
+        H[nd + LIFE] += 1
+        if (size > FEW_SLOTS and rows * SPARSE < size) or H[nd + LIFE] == LIVES:
+            drop_vector(H, W, nd + INDEX)
+            H[nd + LIFE] = 0
     H[v + LEN] = 0
     leave_place(H, nd)
     if H[nd + RAW] and H[v + CAP] >= HUGE:
@@ -239,7 +254,7 @@ def count_rows(H, nd):
 
 @kernel
 def take_rows(H, nd, out, first, words):
-    """Copy the rows with a diff other than zero to the columns of out from the first on.
+    """Copy the rows with a diff other than zero to the columns of out from the first on.  Returns where they end.
 
     needs:  out: [lanes + 2, rows]; words: the time of each rank from 1 on, or nothing where ranks are wanted.
     """
@@ -253,3 +268,4 @@ def take_rows(H, nd, out, first, words):
             if words.shape[0]:
                 out[w - 2, j] = words[H[p + at + w - 2] - 1]
             j += 1
+    return j

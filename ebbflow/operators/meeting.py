@@ -33,8 +33,8 @@ from ebbflow.trace.heap import (
 LINE = 8
 STOPPED = 0  # somebody will not come
 ARRIVED, WHO = 0, 1  # of a worker: how often it has arrived; its header
-SPINS, TURNS = 2000, 300  # looks before the core is offered to others; and how often, before Python is asked
-FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 14  # fuel: a walk that meets others often, or waits long, looks up in time
+SPINS, TURNS = 2000, 1 << 10  # looks before the core is offered to others; and how often, before Python is asked
+FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 12  # fuel: a walk that meets others often, or waits long, looks up in time
 
 
 @inline

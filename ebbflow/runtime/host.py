@@ -91,11 +91,11 @@ class Host:
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker
         several = threads and workers > 1
-        self.crew = Crew(workers - 1) if several else None  # the first worker walks in the thread that asks
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         self.headers_at = address_of(self.headers)
+        self.crew = Crew(self.headers[1:].tolist()) if several else None  # the first one walks in the thread that asks
         self.outputs = {  # of every worker its node
             name: np.array([worker.outputs[name][0] for worker in self.workers], np.int64) for name in self.plan.outputs
         }
@@ -207,6 +207,7 @@ class Host:
             worker.begin_advance(keeping=many)
         for start in range(0, len(times), self.slice_times):
             here = times[start : start + self.slice_times]
+            self.call_up()
             for worker in self.workers:
                 worker.slice_times = np.ascontiguousarray(here)
                 worker.begin_slice()
@@ -236,6 +237,7 @@ class Host:
             if cut is not None:
                 here, left = parted(left, along, cut)
                 end = antichain([*upper, (*least[:along], cut, *least[along + 1 :])])
+            self.call_up()
             for worker in self.workers:
                 worker.begin_slice(end)
             for name, (lanes, times, diffs) in here.items():
@@ -393,7 +395,7 @@ class Host:
         meeting.open_meeting(memory(), self.headers_at, len(self.workers), self.lines_at)
         self.may_walk = True
         try:
-            self.crew.ask([worker.run_meeting for worker in self.workers[1:]])
+            self.crew.ask([worker.go_on for worker in self.workers[1:]])
             reasons = [self.workers[0].run_meeting()]
             with interrupts.allowed():
                 reasons += self.crew.answers()
@@ -403,6 +405,11 @@ class Host:
         self.may_walk = False
         self.close_meeting()
         return reasons
+
+    def call_up(self) -> None:
+        """Workers that walk beside this one will be wanted in a moment."""
+        if self.crew is not None:
+            self.crew.call_up()
 
     def stop_all(self) -> None:
         """Nobody walks any more, however often this is interrupted: what they work on is about to be put back.
@@ -416,7 +423,7 @@ class Host:
                 self.lines[meeting.STOPPED] = 1
                 assert self.crew is not None
                 self.crew.end()
-                self.crew = Crew(len(self.workers) - 1)
+                self.crew = Crew(self.headers[1:].tolist())
                 self.close_meeting()
                 self.may_walk = False
             except KeyboardInterrupt:  # the first one is told

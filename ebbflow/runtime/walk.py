@@ -644,10 +644,13 @@ def waiting_rows(W, nd):
 
 @kernel
 def give_rows(W, nd, out, first, words):
-    """Copy an output's rows to the columns of out from the first on, with the times of their ranks; forget them."""
+    """Copy an output's rows to the columns of out from the first on, with the times of their ranks; forget them.
+    Returns where they end.
+    """
     H = all_memory()
-    take_rows(H, nd, out, first, words)
+    end = take_rows(H, nd, out, first, words)
     forget_rows(H, W, nd)
+    return end
 
 
 @kernel
@@ -669,10 +672,7 @@ def give_everywhere(headers, nodes, count, out, words):
     H = all_memory()
     first = 0
     for i in range(count):
-        n = count_rows(H, H[nodes + i])
-        if n:
-            give_rows(H[headers + i], H[nodes + i], out, first, words)
-            first += n
+        first = give_rows(H[headers + i], H[nodes + i], out, first, words)
 
 
 @kernel

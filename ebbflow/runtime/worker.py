@@ -401,7 +401,9 @@ class Worker:
         return self.go_on(w.PAUSED)
 
     def run_meeting(self) -> int:
-        """The same in a thread beside others, who are met on the way; if this one will not come, they are told."""
+        """The same beside others in threads of their own, who are met on the way; if this one will not come, they are
+        told.
+        """
         reason = w.FAILED
         try:
             reason = self.run()

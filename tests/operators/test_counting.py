@@ -31,7 +31,7 @@ class Counts:
         H[self.ty + t.T_KEYS], H[self.ty + t.T_WORDS], H[self.ty + t.T_MASK] = 1, 1, -1
         H[self.ty + t.T_SORTS], H[self.ty + t.T_OUTPUT] = int(sorts), self.output
         self.place = np.full((4, (room or 0) + 3), 99, np.int64)
-        self.times = np.arange(100, 200)
+        self.times = np.arange(100, 100 + 500)  # four blocks of forty rows, three ranks apart at most
         if room is not None:
             H[self.output + kinds.PLACE_AT], H[self.output + kinds.PLACE_STEP] = address_of(self.place), room + 3
             H[self.output + kinds.PLACE_ROOM] = room

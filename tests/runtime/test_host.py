@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-import threading
+import time
 from random import Random
 
 import numpy as np
@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ebbflow.columns.kernel import address_of
 from ebbflow.columns.pool import Pool
 from ebbflow.errors import PlanError
 from ebbflow.operators import mail
 from ebbflow.operators import node as kinds
+from ebbflow.runtime import crew
 from ebbflow.runtime import host as hosts
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.host import Host
@@ -39,14 +41,17 @@ def changes(width):
     return st.lists(st.tuples(st.sampled_from("xy"), row, time, st.sampled_from([1, 1, 1, -1, 2])), max_size=25)
 
 
+HISTORY = [("xy"[i % 2], (i % 7, i % 5), (0,), 1) for i in range(70)]
+
+
 def shown(results):
     """Every change of every output, once."""
     found = {}
     for name, blocks in results.items():
         for lanes, times, diffs in blocks:
-            for row, time, diff in zip(lanes.T.tolist(), times.tolist(), diffs.tolist(), strict=True):
-                assert (name, tuple(row), tuple(time)) not in found and diff
-                found[name, tuple(row), tuple(time)] = diff
+            for row, at, diff in zip(lanes.T.tolist(), times.tolist(), diffs.tolist(), strict=True):
+                assert (name, tuple(row), tuple(at)) not in found and diff
+                found[name, tuple(row), tuple(at)] = diff
     return found
 
 
@@ -101,25 +106,39 @@ def test_a_number_of_workers_that_cannot_be_is_refused(workers):
 
 def test_all_workers_are_stopped_before_an_interrupt_is_passed_on(monkeypatch):
     host = Host(program(), 2, Pool())
-    seen, begun = [], threading.Event()
+    right = shown(advanced(host, HISTORY, ((1,),)))
+    host.undo()
+    before, (post,) = host.crew, host.crew.posts
 
     def interrupted():
-        begun.wait()
+        while post.words[crew.DOING] == post.words[crew.DONE]:
+            time.sleep(0.001)
+        assert before.threads[0].is_alive()  # it waits for this one
         raise KeyboardInterrupt
 
-    def patient():
-        begun.set()
-        while not host.workers[1].stopped:  # what a walk does between its pauses
-            pass
-        seen.append("stopped")
-        return w.PAUSED
-
-    monkeypatch.setattr(host.workers[0], "run", interrupted)
-    monkeypatch.setattr(host.workers[1], "run", patient)
-    with pytest.raises(KeyboardInterrupt):
-        host.run_all()
-    assert seen == ["stopped"] and not any(worker.stopped for worker in host.workers)
+    with monkeypatch.context() as patch:
+        patch.setattr(host.workers[0], "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            advanced(host, HISTORY, ((1,),))
+    assert not any(worker.stopped for worker in host.workers)
+    assert host.crew is not before and not before.threads[0].is_alive()
+    assert post.words[crew.ANSWER] != w.FINISHED
+    host.undo()
+    assert shown(advanced(host, HISTORY, ((1,),))) == right
     host.close()
+
+
+def test_rows_of_an_output_stay_where_what_it_shows_has_placed_them():
+    """Two of a program's outputs show a reduction, which is placed by its key; one shows a sum of both."""
+    s = Sketch()
+    counted = s.aggregate(s.input("x"), ("a",), n=("count_rows", None))
+    s.output("counted", counted)
+    s.output("turned", s.map(counted, n=s.col(counted, "n"), b=s.col(counted, "a")))
+    s.output("hidden", s.map(counted, n=s.col(counted, "n")))
+    plan = Host(s.graph, 1, Pool()).plan
+    places = {name: cell.place for name, cell in plan.outputs.items()}
+    assert places == {"counted": ("a",), "turned": ("b",), "hidden": ("n",)}
+    assert {name for name, cell in plan.outputs.items() if cell.local} == {"counted", "turned"}
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=3))
@@ -149,3 +168,27 @@ with flow.run(workers=2) as live:
     env = {**os.environ, "PYTHONPATH": os.getcwd(), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], env=env, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_who_runs_out_of_memory_in_a_thread_keeps_nobody_waiting():
+    s = Sketch()
+    best = s.top(s.input("x"), ("a",), 2, ("b", False))
+    s.output("out", s.aggregate(best, ("b",), n=("count_rows", None)))  # for which they meet again
+    host = Host(s.graph, 2, Pool(), reserve=1 << 22)
+    cell = next(cell for cell in host.plan.cells if cell.kind == kinds.REDUCE)
+    first = host.workers[0]
+    row = np.zeros(2, np.int64)
+
+    def owner(key):
+        row[0] = key
+        return mail.owner_of(first.H, first.W, first.at[cell.number], address_of(row))
+
+    key = next(key for key in range(100) if owner(key) == 1)
+    few, many = ([("x", (key, b), (0,), 1) for b in range(count)] for count in (10, 60_000))
+    (post,) = host.crew.posts
+    with pytest.raises(MemoryError):
+        advanced(host, many, ((1,),))
+    assert post.words[crew.ANSWER] == w.FAILED  # it was the second one
+    host.undo()
+    assert shown(advanced(host, few, ((1,),))) == {("out", (b, 1), (0,)): 1 for b in (0, 1)}
+    host.close()
