@@ -51,8 +51,7 @@ LIFE = INDEX + 3  # how often its rows were forgotten: what slots say of an earl
 WHERE = 36  # bits of a slot that say where its row lies, from 1 on; above them its life, from 1 on
 LIVES = 1 << 26
 HUGE = 1 << 23  # words of rows that are not kept for the next ones
-SPARSE = 32  # slots for each row that are too many, where they are more than
-FEW_SLOTS = 1 << 14
+SPARSE, FEW_SLOTS = 32, 1 << 14  # an index of so many slots a row is dropped, where it has more than that
 
 
 @inline

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.operators.block import CHOSEN, COLUMNS_AT, HASHES, copy_row, keep_columns
-from ebbflow.operators.node import NUMBER, PLACE_LANES
+from ebbflow.operators.node import NOTHING, NUMBER, PLACE_LANES, POSITION
 from ebbflow.trace.clock import row_of
 from ebbflow.trace.heap import (
     BLOCK,
@@ -19,7 +19,11 @@ from ebbflow.trace.heap import (
     GENERAL,
     LEN,
     MAIL,
+    MAILED,
     ME,
+    NODES,
+    OUTBOX,
+    PTR,
     VECTOR,
     WORKERS,
     copy_words,
@@ -50,6 +54,27 @@ def row_words(lanes, coordinates):
 def end_of_run(H, run, coordinates):
     """Where the next run begins."""
     return run + RUN + H[run + RUN_COUNT] * row_words(H[run + RUN_LANES], coordinates)
+
+
+@inline
+def letter_for(H, W, other):
+    """The vector of what is written to another worker now."""
+    return W + MAIL + H[W + OUTBOX] + VECTOR * other
+
+
+@kernel
+def least_in_letter(H, W, letter, first, past):
+    """The least rounds of rows for nodes whose positions lie between two others; NOTHING where there are none."""
+    c = coordinates_behind(H, W)
+    best = NOTHING
+    x = H[letter + PTR]
+    end = x + H[letter + LEN]
+    while x < end:
+        position = H[H[H[W + NODES] + H[x + RUN_NODE]] + POSITION]
+        if first < position and position < past and H[x + RUN_ROUNDS] < best:
+            best = H[x + RUN_ROUNDS]
+        x = end_of_run(H, x, c)
+    return best
 
 
 @inline
@@ -89,7 +114,7 @@ def owners_of_block(H, W, nd, n):
 @inline
 def room_in_mail(H, W, number, owner, rounds, lanes, size):
     """Where the next row for a node of another worker goes, so many words; behind its like, or in a run of its own."""
-    v = W + MAIL + VECTOR * owner
+    v = letter_for(H, W, owner)
     at = H[v + LEN]
     p = reserve(H, W, v, at + RUN + size)
     run = p + H[v + LAST_RUN]
@@ -102,6 +127,7 @@ def room_in_mail(H, W, number, owner, rounds, lanes, size):
         H[v + LAST_RUN] = at
         at += RUN
     H[run + RUN_COUNT] += 1
+    H[W + MAILED] += 1
     H[v + LEN] = at + size
     return p + at
 

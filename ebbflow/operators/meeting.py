@@ -1,10 +1,11 @@
 """A meeting: workers of one process wait for each other inside their walks, and read each other's mail where it lies.
 
-Each has a word of its own in a shared block, which only it writes: how often it has arrived.  A meeting has two
-arrivals.  After the first all mail is written, and each takes what is for it; after the second all mail is read, and
-each knows the least rounds that are pending anywhere.
+Each has a line of its own in a shared block, which only it writes: how often it has arrived, and what it said then.
+Who arrives has written its mail, and said the least rounds that are pending with it or in its mail; who finds that all
+have arrived takes what is for it, and knows the least rounds anywhere.
 
-Rule: between two arrivals nobody writes what another reads.
+Rule: what was written for a meeting is written over only when all have come to the next one, and whoever comes there
+has read it.
 """
 
 from __future__ import annotations
@@ -22,17 +23,21 @@ from ebbflow.trace.heap import (
     ME,
     MEETING,
     MET,
+    OTHER_MAIL,
+    OUTBOX,
     PTR,
     QUIET,
     STAGE,
     VECTOR,
     WORKERS,
+    alloc,
 )
 
 # ---- the shared block: a line of words for all, then one for each worker, so that no two write to one line ---
 LINE = 8
 STOPPED = 0  # somebody will not come
 ARRIVED, WHO = 0, 1  # of a worker: how often it has arrived; its header
+SAID = 2  # of every other meeting: the least rounds pending at this worker, and those before a loop's last meeting
 SPINS, TURNS = 2000, 1 << 10  # looks before the core is offered to others; and how often, before Python is asked
 FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 12  # fuel: a walk that meets others often, or waits long, looks up in time
 
@@ -40,6 +45,21 @@ FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 12  # fuel: a walk that meets others o
 @inline
 def line_of(meeting, worker):
     return meeting + LINE * (worker + 1)
+
+
+@inline
+def letters_of(H, W, meeting):
+    """The vectors of what a worker has written for a meeting, by its number."""
+    return W + MAIL if meeting % 2 else H[W + OTHER_MAIL]
+
+
+@kernel
+def write_for(H, W, meeting):
+    """From here on mail is for a meeting, by its number: there is none yet."""
+    letters = letters_of(H, W, meeting)
+    for i in range(H[W + WORKERS]):
+        H[letters + VECTOR * i + LEN] = 0
+    H[W + OUTBOX] = letters - (W + MAIL)
 
 
 @kernel
@@ -56,13 +76,22 @@ def open_meeting(H, at, count, place):
         H[W + MEETING] = place
         H[W + MET] = 0
         H[W + STAGE] = 0
+        if H[W + OTHER_MAIL] == 0:
+            n = VECTOR * H[W + WORKERS]
+            H[W + OTHER_MAIL] = alloc(H, W, n)
+            for k in range(n):
+                H[H[W + OTHER_MAIL] + k] = 0
 
 
 @kernel
 def close_meeting(H, at, count):
-    """The workers meet nowhere."""
+    """The workers meet nowhere, and all mail was read."""
     for i in range(count):
-        H[H[at + i] + MEETING] = 0
+        W = H[at + i]
+        for meeting in range(2):
+            write_for(H, W, meeting)
+        H[W + OUTBOX] = 0
+        H[W + MEETING] = 0
 
 
 @inline
@@ -100,17 +129,23 @@ def arrive(H, W):
 def take_mail(H, W):
     """Deliver what every other worker posted here."""
     for i in range(H[W + WORKERS]):
-        v = H[line_of(H[W + MEETING], i) + WHO] + MAIL + VECTOR * H[W + ME]
+        v = letters_of(H, H[line_of(H[W + MEETING], i) + WHO], H[W + MET]) + VECTOR * H[W + ME]
         if H[v + LEN]:
             receive_at(H, W, H[v + PTR], H[v + LEN])
 
 
-@kernel
-def part(H, W):
-    """Everybody has read: this worker's mail is gone."""
-    for i in range(H[W + WORKERS]):
-        H[W + MAIL + VECTOR * i + LEN] = 0
-    H[W + STAGE] = 0
+@inline
+def said_at(H, W, worker, meeting):
+    """Where a worker says what is pending at it, for a meeting by its number."""
+    return line_of(H[W + MEETING], worker) + SAID + 2 * (meeting % 2)
+
+
+@inline
+def say_least(H, W):
+    """What is pending here is said to those who come to the next meeting."""
+    at = said_at(H, W, H[W + ME], H[W + MET] + 1)
+    H[at] = H[W + BEST]
+    H[at + 1] = H[W + EARLY]
 
 
 @kernel
@@ -123,8 +158,8 @@ def agree_on(H, W):
     least = H[W + BEST]
     early = H[W + EARLY]
     for i in range(H[W + WORKERS]):
-        other = H[line_of(H[W + MEETING], i) + WHO]
-        least = min(least, H[other + BEST])
-        early = min(early, H[other + EARLY])
+        at = said_at(H, W, i, H[W + MET])
+        least = min(least, H[at])
+        early = min(early, H[at + 1])
     H[W + AGREED] = least
     H[W + QUIET] = 1 if early > least else 0

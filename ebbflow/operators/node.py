@@ -52,6 +52,7 @@ SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put asid
 B_ROUNDS, B_SERIAL, B_ITEMS, B_CROWD = 0, 1, 2, 6
 B_PARTS = 5  # the address of the parts in which very many rows wait, else 0
 B_PUT_OFF = 7  # of an arrangement, which has no crowds: whether a join left word among its rows
+NOTHING = (1 << 62) + ((1 << 62) - 1)  # the least rounds that are pending, where nothing is
 NO_TIME = -1  # in the place of a waiting row's rank: a join has put off what it owes the key
 BUCKET = 10
 WAITING = 4  # the words of a waiting row in front of its lanes

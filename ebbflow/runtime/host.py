@@ -96,10 +96,11 @@ class Host:
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         self.headers_at = address_of(self.headers)
         self.crew = Crew(self.headers[1:].tolist()) if several else None  # the first one walks in the thread that asks
-        self.outputs = {  # of every worker its node
-            name: np.array([worker.outputs[name][0] for worker in self.workers], np.int64) for name in self.plan.outputs
-        }
-        self.outputs_at = {name: address_of(nodes) for name, nodes in self.outputs.items()}
+        # the node of each worker, for every cell
+        nodes = np.array([worker.at for worker in self.workers], np.int64)
+        self.nodes = nodes.reshape(len(self.workers), len(self.plan.cells)).T.copy()
+        self.inputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.inputs.items()}
+        self.outputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.outputs.items()}
         lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
         self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
         self.lines_at = address_of(self.lines)
@@ -219,7 +220,7 @@ class Host:
                     a, b = np.searchsorted(at[:, 0], here[0]), np.searchsorted(at[:, 0], here[-1], "right")
                     lanes, at, diffs = lanes[:, a:b], at[a:b], diffs[a:b]
                 if len(diffs):
-                    self.share_out(name, lanes, [ranks_of(at[:, 0], here)] * len(self.workers), diffs)
+                    self.feed(name, lanes, ranks_of(at[:, 0], here), diffs)
             self.walk(results, gathered)
         self.hand_over(gathered, results)
 
@@ -263,8 +264,14 @@ class Host:
         """Rows as an output gives them: lanes, times and diffs."""
         return found[:-2], worker.time_of(found[-2]) if self.plan.general else found[-2][:, None], found[-1]
 
+    def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
+        """Each worker takes in a part of the rows, whose times have the same ranks with all."""
+        if name in self.inputs_at:
+            rows, ranks, diffs = map(np.ascontiguousarray, (lanes, told_once(ranks), told_once(diffs)))
+            w.feed_everywhere(self.headers_at, self.inputs_at[name], len(self.workers), rows, ranks, diffs)
+
     def share_out(self, name: str, lanes: np.ndarray, ranks: list[np.ndarray], diffs: np.ndarray) -> None:
-        """Each worker takes in a part of the rows; the exchange brings them where they belong."""
+        """The same where each worker has ranks of its own."""
         count = len(self.workers)
         for i, worker in enumerate(self.workers):
             a, b = len(diffs) * i // count, len(diffs) * (i + 1) // count
@@ -339,8 +346,7 @@ class Host:
             if self.plan.general:
                 self.share_out(name, lanes, [worker.ranks(at) for worker in self.workers], diffs)
             else:
-                ranks = np.searchsorted(times, at[:, 0]) + 1
-                self.share_out(name, lanes, [ranks] * len(self.workers), diffs)
+                self.feed(name, lanes, np.searchsorted(times, at[:, 0]) + 1, diffs)
         here = {worker.me: worker for worker in self.workers}
         for name, blocks in (placed or {}).items():
             for number, (lanes, at, diffs) in blocks:

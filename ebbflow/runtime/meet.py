@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import kernel
 from ebbflow.operators.edges import receive_at
-from ebbflow.operators.mail import RUN_NODE, RUN_ROUNDS, coordinates_behind, end_of_run
+from ebbflow.operators.mail import least_in_letter, letter_for
 from ebbflow.operators.node import (
     B_CROWD,
     B_ITEMS,
@@ -19,7 +19,6 @@ from ebbflow.operators.node import (
     BUCKET,
     BUCKETS,
     BUFFER,
-    POSITION,
     WAITING,
     row_lanes,
 )
@@ -105,17 +104,7 @@ def least_in_mail(H, W, other, start):
     pc = H[W + PLACE]
     first = (pc - start) // INSTRUCTION
     past = (H[pc + 1] - start) // INSTRUCTION
-    v = W + MAIL + VECTOR * other
-    c = coordinates_behind(H, W)
-    best = NOTHING
-    x = H[v + PTR]
-    end = x + H[v + LEN]
-    while x < end:
-        position = H[H[H[W + NODES] + H[x + RUN_NODE]] + POSITION]
-        if first < position and position < past and H[x + RUN_ROUNDS] < best:
-            best = H[x + RUN_ROUNDS]
-        x = end_of_run(H, x, c)
-    return best
+    return least_in_letter(H, W, letter_for(H, W, other), first, past)
 
 
 @kernel

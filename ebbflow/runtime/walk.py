@@ -27,7 +27,8 @@ from ebbflow.operators.edges import (
     pour_columns,
     release_held,
 )
-from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, part, take_mail
+from ebbflow.operators.mail import least_in_letter, letter_for
+from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, say_least, take_mail, write_for
 from ebbflow.operators.moment import close_moment
 from ebbflow.operators.near import AHEAD, ask_for_slots, ask_for_visits
 from ebbflow.operators.node import (
@@ -45,12 +46,14 @@ from ebbflow.operators.node import (
     LANES,
     LEAST,
     MOST_ROUNDS,
+    NOTHING,
     NUMBER,
     OP,
     OUTPUT,
     OUTSIDE,
     OWES,
     PASS,
+    POSITION,
     REDUCE,
     ROUNDS_FIELD,
     SETTLE,
@@ -90,6 +93,7 @@ from ebbflow.trace.heap import (
     LOOSE,
     MAIL,
     MEETING,
+    MET,
     MOMENTS,
     NODE_COUNT,
     NODES,
@@ -154,7 +158,6 @@ WAITS = 6  # for workers in other threads, longer than is worth it without looki
 REASON, IS_LOOSE, GIVES = 7, 8, 4  # a mask; a bit: there is memory to return; by how many bits the rows are shifted
 
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
-NOTHING = (1 << 62) + ((1 << 62) - 1)
 LONG = 256  # slices without use, after which a key is cold
 MOST_SWEPT = 1 << 14  # slots looked at between two advances
 MOST_OWED = 1 << 18  # slots that growth, however large, gives cause to look at
@@ -197,6 +200,30 @@ def least_in(H, W, pc):
 
 
 @kernel
+def count_letters(H, W, pc):
+    """What was written to other workers counts as pending here, until they have it.
+
+    leaves: BEST and EARLY, which say what `least_in` found in the loop that begins at pc, not above what letters bring.
+    """
+    last = 0  # the loop's last meeting
+    start = 0  # where the program begins
+    for x in range(pc + INSTRUCTION, H[pc + 1], INSTRUCTION):
+        if H[x] == SYNC:
+            last = x
+        elif H[x] == NODE_AT:
+            start = x - INSTRUCTION * H[H[x + 1] + POSITION]
+    first = (pc - start) // INSTRUCTION
+    past = (H[pc + 1] - start) // INSTRUCTION
+    for i in range(H[W + WORKERS]):
+        letter = letter_for(H, W, i)
+        if H[letter + LEN]:
+            H[W + BEST] = min(H[W + BEST], least_in_letter(H, W, letter, first, past))
+            if last and H[W + EARLY] >= 0:
+                early = least_in_letter(H, W, letter, first, (last - start) // INSTRUCTION)
+                H[W + EARLY] = min(H[W + EARLY], early)
+
+
+@kernel
 def meet(H, W, loop):
     """Meet the other workers of this process; False while somebody is missing, and then it is to be called again, or
     when all are to stop.
@@ -206,21 +233,19 @@ def meet(H, W, loop):
     if is_stopped(H, W):
         return False
     if H[W + STAGE] == 0:
-        arrive(H, W)
-        H[W + STAGE] = 1
-    if H[W + STAGE] == 1:
-        if not all_arrived(H, W):
-            return False
-        take_mail(H, W)
         if loop:
             least_in(H, W, loop)
+            count_letters(H, W, loop)
+            say_least(H, W)
         arrive(H, W)
-        H[W + STAGE] = 2
+        H[W + STAGE] = 1
     if not all_arrived(H, W):
         return False
+    take_mail(H, W)
     if loop:
         agree_on(H, W)
-    part(H, W)
+    write_for(H, W, H[W + MET] + 1)
+    H[W + STAGE] = 0
     return True
 
 
@@ -411,33 +436,60 @@ def put_rows(H, W, nd, rows, words):
 
 
 @kernel
-def feed_rows(H, W, nd, rows, moments, words):
-    """Rows [lanes, n] enter at an input, and go where its edges lead.
-
-    moments: their ranks, or the one that all of them have; words: their diffs, likewise.
-    """
-    n = rows.shape[1]
-    step = 1 if len(moments) == n else 0
-    dstep = 1 if len(words) == n else 0
+def feed_columns(H, W, nd, lanes, columns, far, ranks, rstep, diffs, dstep, n):
+    """Rows that lie column by column, so far apart, enter at an input, and go where its edges lead."""
     in_order = 1
-    for i in range(1, n * step):
-        if moments[i] < moments[i - 1]:
+    for i in range(1, n * rstep):
+        if H[ranks + i] < H[ranks + i - 1]:
             in_order = 0
             break
     H[W + IN_ORDER] = in_order
-    at = np.int64(moments.ctypes.data) // 8 - 1
-    diffs = np.int64(words.ctypes.data) // 8 - 1
-    if not pour_columns(H, W, nd, np.int64(rows.ctypes.data) // 8 - 1, n, at, step, diffs, dstep, n):
+    if not pour_columns(H, W, nd, columns, far, ranks, rstep, diffs, dstep, n):
         return
     H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for i in range(n):
-        e = emit(H, W, nd, 0, moments[i * step], words[i * dstep])
-        for k in range(rows.shape[0]):
-            H[e + k] = rows[k, i]
+        e = emit(H, W, nd, 0, H[ranks + i * rstep], H[diffs + i * dstep])
+        for k in range(lanes):
+            H[e + k] = H[columns + k * far + i]
         if i % 4096 == 4095:
             flush_edges(H, W, nd, SINGLE)
     flush_edges(H, W, nd, SINGLE)
     H[W + CROWD] = 0
+
+
+@kernel
+def feed_rows(H, W, nd, rows, moments, words):
+    """Rows [lanes, n] enter at an input.
+
+    moments: their ranks, or the one that all of them have; words: their diffs, likewise.
+    """
+    lanes, n = rows.shape
+    columns = np.int64(rows.ctypes.data) // 8 - 1
+    ranks = np.int64(moments.ctypes.data) // 8 - 1
+    diffs = np.int64(words.ctypes.data) // 8 - 1
+    feed_columns(H, W, nd, lanes, columns, n, ranks, int(len(moments) == n), diffs, int(len(words) == n), n)
+
+
+@kernel
+def feed_everywhere(headers, nodes, count, rows, moments, words):
+    """The same, a part of the rows at each of the workers whose headers and nodes of the input are listed at these
+    addresses; the exchange brings them where they belong.
+    """
+    H = all_memory()
+    lanes, n = rows.shape
+    columns = np.int64(rows.ctypes.data) // 8 - 1
+    ranks = np.int64(moments.ctypes.data) // 8 - 1
+    diffs = np.int64(words.ctypes.data) // 8 - 1
+    rstep = int(len(moments) == n)
+    dstep = int(len(words) == n)
+    for i in range(count):
+        a = n * i // count
+        m = n * (i + 1) // count - a
+        if m:
+            nd = H[nodes + i]
+            feed_columns(
+                H, H[headers + i], nd, lanes, columns + a, n, ranks + a * rstep, rstep, diffs + a * dstep, dstep, m
+            )
 
 
 @kernel

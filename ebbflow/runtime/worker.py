@@ -531,6 +531,7 @@ class Worker:
             "replayed": h.REPLAYED,
             "words": h.LIVE,
             "sealed": h.SEALED,
+            "mailed": h.MAILED,
         }
         return {name: int(self.H[self.W + at]) for name, at in names.items()}
 

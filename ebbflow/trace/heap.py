@@ -76,6 +76,9 @@ CUT, CUT_END = CROWD + 23, CROWD + 24  # what is left of a block of which small 
 NOTED = CROWD + 25  # a vector: the rounds at which the key that is visited will have to be visited again
 EARLY = CROWD + 29  # the least pending rounds here at the nodes of a loop before its last meeting
 QUIET = CROWD + 30  # whether this round of a loop needs no meeting but the one at its head
+OTHER_MAIL = CROWD + 31  # the address of as many vectors as in MAIL, for every other meeting, or 0
+OUTBOX = CROWD + 32  # how far from MAIL the vectors are that are written now: 0, or those
+MAILED = CROWD + 33  # how many rows were sent to other workers
 HEADER = CROWD + 34  # so that lines of cache begin where structures do
 
 # ---- a vector: three words -------------------------------------------------------------------

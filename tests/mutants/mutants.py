@@ -440,6 +440,26 @@ MUTANTS = [
         runtime="local-2",
     ),
     Mutant(
+        "rows on their way are not pending anywhere",
+        "runtime/walk.py",
+        "            count_letters(H, W, loop)\n",
+        "",
+        runtime="local-2",
+    ),
+    Mutant(
+        "mail is written over before it was read",
+        "operators/meeting.py",
+        "    return W + MAIL if meeting % 2 else H[W + OTHER_MAIL]\n",
+        "    return W + MAIL\n",
+        runtime="local-2",
+    ),
+    Mutant(
+        "a row of an earlier life is found again",
+        "operators/consolidate.py",
+        "    return slot >> WHERE == life + 1\n",
+        "    return slot != 0\n",
+    ),
+    Mutant(
         "rows for another node go into the last run of the mail",
         "operators/mail.py",
         " or H[run + RUN_NODE] != number or",

@@ -3,7 +3,8 @@ import threading
 import numpy as np
 
 from ebbflow.columns.kernel import address_of
-from ebbflow.operators import meeting
+from ebbflow.operators import mail, meeting
+from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
 from ebbflow.trace import heap as h
 from tests.trace.heaps import Bench
@@ -15,8 +16,9 @@ def gathered(count):
     lines = np.zeros(meeting.LINE * (count + 2), np.int64)
     place = address_of(lines)
     for i, bench in enumerate(benches):
-        bench[h.WORKERS], bench[h.ME], bench[h.MEETING] = count, i, place
-        bench.H[meeting.line_of(place, i) + meeting.WHO] = bench.W
+        bench[h.WORKERS], bench[h.ME] = count, i
+    headers = np.array([bench.W for bench in benches])
+    meeting.open_meeting(benches[0].H, address_of(headers), count, place)
     return benches, lines, place
 
 
@@ -24,15 +26,85 @@ def test_a_meeting_waits_for_everyone_and_ends_with_the_least():
     benches, _, _ = gathered(3)
     here = [(bench.H, bench.W) for bench in benches]
     no_nodes = [bench.heap.keep([w.LOOP, 0, 0, 0]) for bench in benches]
-    assert not w.meet(*here[0], no_nodes[0])
-    assert not w.meet(*here[1], no_nodes[1])
-    assert not w.meet(*here[2], no_nodes[2])  # all are there; two have not read their mail yet
-    assert not w.meet(*here[0], no_nodes[0])
-    benches[0][h.BEST] = 4  # as if something were pending
-    assert w.meet(*here[1], no_nodes[1])
-    assert w.meet(*here[0], no_nodes[0]) and w.meet(*here[2], no_nodes[2])
-    assert [bench[h.AGREED] for bench in benches] == [4, 4, 4]
-    assert [bench[h.STAGE] for bench in benches] == [0, 0, 0]
+    for number in (1, 2, 3):
+        for i in (0, 1):
+            assert not w.meet(*here[i], no_nodes[i])
+        pending = meeting.said_at(*here[0], 1, number)
+        assert benches[0].H[pending] == w.NOTHING
+        benches[0].H[pending] = 4 + number  # as if the second one had said so
+        assert w.meet(*here[2], no_nodes[2])  # all are there
+        assert w.meet(*here[0], no_nodes[0]) and w.meet(*here[1], no_nodes[1])
+        assert [bench[h.AGREED] for bench in benches] == [4 + number] * 3
+        assert [bench[h.STAGE] for bench in benches] == [0, 0, 0]
+
+
+def reading(bench):
+    """A node that others write to, and what came to it since it was last asked, by rank."""
+    nd = bench.node(kinds.PASS, lanes=1)
+    bench[h.NODES], bench[h.NODE_COUNT] = bench.heap.keep([nd]), 1
+
+    def came():
+        rows = bench.vector(nd + kinds.BUFFER)
+        bench.H[nd + kinds.BUFFER + h.LEN] = 0
+        return [rows[i + 1] for i in range(0, len(rows), 4)]
+
+    return nd, came
+
+
+def test_what_one_writes_for_the_next_meeting_is_not_what_another_still_reads():
+    (first, second), _, _ = gathered(2)
+    (_, came), (nd, _) = reading(first), reading(second)
+    here, there = (first.H, first.W), (second.H, second.W)
+    post = lambda rank: mail.post(*there, nd, 0, second.heap.keep([7]), 0, rank, 1, 1)
+    for rank in range(1, 20, 2):
+        post(rank)
+        assert not w.meet(*here, 0)
+        assert w.meet(*there, 0)  # the first one has arrived, and not read yet
+        post(rank + 1)
+        assert not w.meet(*there, 0)  # is at the next meeting already
+        assert w.meet(*here, 0) and came() == [rank]
+        assert w.meet(*here, 0) and came() == [rank + 1]
+        assert w.meet(*there, 0)
+
+
+def test_mail_that_was_read_is_gone_when_a_meeting_is_closed():
+    (first, second), _, _ = gathered(2)
+    (_, came), (nd, _) = reading(first), reading(second)
+    headers = np.array([first.W, second.W])
+    for number in range(1, 4):
+        for rank in range(number):
+            mail.post(second.H, second.W, nd, 0, second.heap.keep([7]), 0, rank, 1, 1)
+            assert not w.meet(first.H, first.W, 0)
+            assert w.meet(second.H, second.W, 0) and w.meet(first.H, first.W, 0)
+            assert came() == [rank]
+        lines = np.zeros(meeting.LINE * 4, np.int64)
+        meeting.close_meeting(first.H, address_of(headers), 2)
+        assert [bench[h.MEETING] for bench in (first, second)] == [0, 0]
+        meeting.open_meeting(first.H, address_of(headers), 2, address_of(lines))
+
+
+def test_what_is_on_its_way_counts_as_pending():
+    """The program: a loop around a node, a meeting and another node; after it a third one."""
+    (first, _), _, _ = gathered(2)
+    nodes = [first.node(kinds.PASS, lanes=1) for _ in range(3)]
+    first[h.NODES] = first.heap.keep(nodes)
+    code = [[w.LOOP, 0], [w.NODE_AT, nodes[0]], [w.SYNC, 0], [w.NODE_AT, nodes[1]], [w.END, 0], [w.NODE_AT, nodes[2]]]
+    program = first.heap.keep([word for pair in code for word in (*pair, 0, 0)])
+    first.H[program + 1] = program + 5 * w.INSTRUCTION
+    for number, (nd, position) in enumerate(zip(nodes, (1, 3, 5), strict=True)):
+        first.H[nd + kinds.NUMBER], first.H[nd + kinds.POSITION] = number, position
+    row = first.heap.keep([7])
+    found = []
+    for nd, rounds in ((nodes[2], 1), (nodes[1], 9), (nodes[1], 6), (nodes[0], 8)):
+        mail.post(first.H, first.W, nd, 1, row, rounds, 1, 1, 1)
+        w.least_in(first.H, first.W, program)
+        w.count_letters(first.H, first.W, program)
+        found.append((first[h.BEST], first[h.EARLY]))
+    assert found == [(w.NOTHING, w.NOTHING), (9, w.NOTHING), (6, w.NOTHING), (6, 8)]
+    first.H[program + 2 * w.INSTRUCTION] = w.LOOP  # who meets in a loop inside is not known before
+    w.least_in(first.H, first.W, program)
+    w.count_letters(first.H, first.W, program)
+    assert (first[h.BEST], first[h.EARLY]) == (6, -1)
 
 
 def test_whoever_meets_often_or_waits_long_looks_up_in_time():
@@ -41,11 +113,10 @@ def test_whoever_meets_often_or_waits_long_looks_up_in_time():
     first[h.FUEL] = w.FULL
     assert not w.meet(first.H, first.W, 0)  # the other one does not come
     assert first[h.FUEL] == w.FULL - meeting.FOR_ARRIVING - meeting.TURNS * meeting.FOR_WAITING < 0
-    for _ in range(2):
-        meeting.arrive(second.H, second.W)
+    meeting.arrive(second.H, second.W)
     first[h.FUEL] = w.FULL
     assert w.meet(first.H, first.W, 0)
-    assert first[h.FUEL] == w.FULL - meeting.FOR_ARRIVING
+    assert first[h.FUEL] == w.FULL
 
 
 def test_who_stays_away_is_not_waited_for():
@@ -61,12 +132,11 @@ def test_threads_meet_again_and_again():
     def walks(i):
         H, W = benches[i].H, benches[i].W
         for turn in range(200):
-            for best in (turn * 10 + i, None):
-                meeting.arrive(H, W)
-                while not meeting.all_arrived(H, W):
-                    pass
-                if best is not None:  # between two arrivals each writes only what is its own
-                    H[W + h.BEST] = best
+            H[W + h.BEST] = turn * 10 + i
+            meeting.say_least(H, W)
+            meeting.arrive(H, W)
+            while not meeting.all_arrived(H, W):
+                pass
             meeting.agree_on(H, W)
             agreed[i].append(int(H[W + h.AGREED]))
 
