@@ -103,10 +103,12 @@ def window(
     seed: int = 42,
     others: dict[str, list[tuple[int, ...]]] | None = None,
     two_coordinates: bool = False,
+    one_answer: bool = False,
 ) -> dict[str, Any]:
     """Load a graph into `edges`, then change one edge at each time, `step` times at once.
 
     `pair`: the two columns of the output that the checks are made of.  `others`: rows of other inputs, at time 0.
+    `one_answer`: all changes of a step happen at its last time, as if nobody wanted to know of those between.
     """
     get_ready()
     data, checks, clock = Window(nodes, edges, times, seed), Checks(), Clock()
@@ -116,7 +118,7 @@ def window(
         after_load, size = counted.now(), checks.size
         memory = one_by_one(live, output, data, checks, clock, 1, times) if step == 1 and not two_coordinates else None
         if memory is None:
-            memory = many_at_once(live, output, pair, data, step, checks, clock, 1, times, two_coordinates)
+            memory = many_at_once(live, output, pair, data, step, checks, clock, 1, times, two_coordinates, one_answer)
         counts = {"load": after_load, "times": counted.now()}
     return {
         **clock.told(times),
@@ -184,12 +186,15 @@ def many_at_once(
     first: int,
     count: int,
     two_coordinates: bool = False,
+    one_answer: bool = False,
 ) -> list[float]:
     """So many times from the first on, many of them a step; the answer of each as Arrow."""
     memory = []
     for t in range(first, first + count, step):
         here = min(step, first + count - t)
         changes = data.changes(t, here)
+        if one_answer:
+            changes["t"][:] = t + here - 1
         time_, upto = ("t", 0) if two_coordinates else "t", (t + here, 0) if two_coordinates else t + here
         began = CLOCK()
         live.apply("edges", changes, time=time_, diff="d")

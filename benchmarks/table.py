@@ -81,8 +81,10 @@ def graph_row(
 
 
 def rust_arguments(row: Row) -> tuple[str, ...] | None:
-    """The peer's command line for a row of a graph."""
+    """The peer's command line for a row of a graph; it has an answer for every time."""
     o = row.options
+    if o.get("one_answer"):
+        return None
     if row.module == "degrees":
         mode = "general" if o.get("general") else "total"
         rounds = -(-o["times"] // o["step"])
@@ -102,6 +104,11 @@ def per_time(first: float, goal: float) -> Measure:
 
 def load(first: float | None = None, goal: float | None = None) -> Measure:
     return Measure("load", "load_s", "s", first, goal)
+
+
+def per_change(first: float | None = None, goal: float | None = None) -> Measure:
+    """Where a step has one answer, whatever the number of its changes."""
+    return Measure("time", "us_per_time", "us per change", first, goal)
 
 
 SLOWEST = Measure("max", "steps.max", "us a step", 0.5)
@@ -135,6 +142,19 @@ GRAPHS = (
     graph_row("scc", TINY, 10, 2_000, ("seed",), per_time(0.4, 0.15)),
     graph_row("scc", TINY, 100, 2_000, ("seed",), per_time(0.6, 0.25)),
     graph_row("scc", HUNDRED, 1_000, 2_000, ("large",), per_time(0.8, 0.3), load()),
+)
+
+# What those who start over have, and dbsp: one answer for all changes of a step.
+ONE_ANSWER = (
+    graph_row("degrees, one answer a step", GRAPH, 100_000, 500_000, ("seed",), per_change(), one_answer=True),
+    *(
+        graph_row("reach, one answer a step", TINY, step, 20_000, ("seed",), per_change(), one_answer=True)
+        for step in (100, 1_000, 10_000)
+    ),
+    *(
+        graph_row("scc, one answer a step", HUNDRED, step, 4_000, ("large",), per_change(), one_answer=True)
+        for step in (50, 100)
+    ),
 )
 
 # ---- one worker and two, in turns ----------------------------------------------------------------------
@@ -268,7 +288,7 @@ OTHERS = (
     border_row("arrow"),
 )
 
-ROWS = GRAPHS + IN_TURNS + CHAINS + REPORTS + OTHERS
+ROWS = GRAPHS + ONE_ANSWER + IN_TURNS + CHAINS + REPORTS + OTHERS
 NAMES = tuple(dict.fromkeys(row.module for row in ROWS))
 
 # What the peer found once and for all, (module, nodes, edges, times): later, size, final, times.
@@ -289,7 +309,8 @@ def known_checks(row: Row, seed: int) -> dict[str, Any] | None:
     if found is None or row.module not in ("degrees", "reach", "bfs", "scc"):
         return None
     named = dict(zip(("later", "size", "final", "times"), found))
-    return {name: value for name, value in named.items() if value is not None}
+    compared = ("size", "final") if o.get("one_answer") else tuple(named)  # answers between are not the same
+    return {name: named[name] for name in compared if named[name] is not None}
 
 
 # ---- choosing ------------------------------------------------------------------------------------------

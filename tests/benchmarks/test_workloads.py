@@ -18,6 +18,7 @@ from benchmarks import (
     scc,
     startup,
     sustained,
+    workers,
 )
 from tests.benchmarks import by_hand
 
@@ -146,3 +147,17 @@ def test_an_arrangement_tells_bytes_and_a_start_its_seconds():
 @pytest.mark.parametrize("kind", hub.KINDS)
 def test_a_hub_answers_every_change(kind):
     assert hub.run(kind, values=50, times=20)["updates"] == 40  # one goes and one comes, or the least is another
+
+
+def test_one_worker_and_two_take_turns_and_find_the_same(monkeypatch):
+    monkeypatch.setattr(workers, "TURN", 8)
+    found = workers.run(**SMALL, step=4)
+    assert found["checks"] == reach.run(**SMALL, step=4)["checks"]
+    assert found["turns"] == 4 and found["share"] > 0
+
+
+@pytest.mark.parametrize("workload", [degrees, reach, scc])
+def test_a_step_with_one_answer_ends_where_those_with_many_end(workload):
+    one, many = (workload.run(**SMALL, step=7, one_answer=which)["checks"] for which in (True, False))
+    assert (one["size"], one["final"]) == (many["size"], many["final"])
+    assert one["later"] < many["later"]
