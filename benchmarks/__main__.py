@@ -102,8 +102,8 @@ def main(
 ) -> None:
     """Measure our programs beside the Rust original, in one go, and compare what they found.
 
-    NAME is a workload: degrees, reach, bfs, scc, chains, tpch, arrangement, sustained, startup, feeding.  `spark` is
-    measured by itself: micro-batches beside recomputing with Spark.
+    NAME is a workload: degrees, reach, bfs, scc, workers, chains, tpch, arrangement, sustained, startup, feeding.
+    `spark` is measured by itself: micro-batches beside recomputing with Spark.
     """
     if SPARK in names:
         if len(names) > 1:
