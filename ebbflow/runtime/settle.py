@@ -25,7 +25,8 @@ def settle_down(worker: Worker) -> None:
     for _ in range(0 if worker.plan.general else TURNS):
         worker.tidy(EFFORT)
         if not is_busy(worker):
-            return
+            break
+    worker.heap.gather()
 
 
 def is_busy(worker: Worker) -> bool:

@@ -94,6 +94,8 @@ BEYOND = 1024  # in checked mode, so many words behind the last that was given o
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
 MIDDLING, CUT_AT_MOST = 12, 64  # the class of blocks that are cut, of 256 words; the largest of what they are cut into
+GATHERED = 26  # the class of blocks, of LARGE words, that middling ones become which lie side by side; cut likewise
+MIDDLING_KEPT = 1 << 9  # blocks that stay as they are, 1 MB: small ones are cut out of them, and their pages are there
 RETURNED = 1  # in a large free block, behind its link: whether its pages were returned
 
 
@@ -133,14 +135,17 @@ def mark_words(p, n, closed):
 
 @inline
 def cut(H, W, size):
-    """A small block out of a middling one that is free, 0 when there is none: its pages are there already."""
+    """A small block out of a middling one that is free, whose pages are there already, or else out of a gathered one; 0
+    when there is none.
+    """
     p = H[W + CUT]
     if p + size > H[W + CUT_END]:
-        p = H[W + FREE + MIDDLING]
+        i = MIDDLING if H[W + FREE + MIDDLING] else GATHERED
+        p = H[W + FREE + i]
         if p == 0:
             return 0
-        H[W + FREE + MIDDLING] = peek(H, p)
-        H[W + CUT_END] = p + class_size(MIDDLING)
+        H[W + FREE + i] = peek(H, p)
+        H[W + CUT_END] = p + class_size(i)
     H[W + CUT] = p + size
     return p
 
@@ -156,7 +161,7 @@ def alloc(H, W, n):
             mark_words(p, n, 0)
         H[W + FREE + i] = H[p]
         return p
-    if class_size(i) <= CUT_AT_MOST:
+    if class_size(i) <= CUT_AT_MOST or i == MIDDLING:
         p = cut(H, W, class_size(i))
         if p:
             if CHECKED:
@@ -185,6 +190,38 @@ def release(H, W, p, n):
     H[W + FREE + i] = p
     if CHECKED:
         mark_words(p, class_size(i), 1)
+
+
+@kernel
+def count_free(H, W, i):
+    """How many blocks of a class are free."""
+    n = 0
+    p = H[W + FREE + i]
+    while p:
+        n += 1
+        p = peek(H, p)
+    return n
+
+
+@kernel
+def list_free(H, W, i, words):
+    """The free blocks of a class."""
+    n = 0
+    p = H[W + FREE + i]
+    while p:
+        words[n] = p
+        n += 1
+        p = peek(H, p)
+
+
+@kernel
+def free_again(H, W, i, words):
+    """These blocks, which nobody holds, are the first free ones of a class, in this order."""
+    for k in range(len(words) - 1, -1, -1):
+        store_shared(words[k], H[W + FREE + i])
+        if class_size(i) >= LARGE:
+            store_shared(words[k] + RETURNED, 0)
+        H[W + FREE + i] = words[k]
 
 
 @kernel
@@ -411,6 +448,29 @@ class Heap:
         p = int(reserve(self.H, self.W, v, n))
         self.H[p : p + n] = words
         self.H[v + LEN] = n
+
+    def gather(self) -> None:
+        """Free middling blocks that lie side by side become large ones, whose pages can be returned, but for a few."""
+        H, W = self.H, self.W
+        count = int(count_free(H, W, MIDDLING))
+        if count <= 2 * MIDDLING_KEPT:
+            return
+        blocks = np.empty(count, np.int64)
+        list_free(H, W, MIDDLING, blocks)
+        blocks.sort()
+        kept, blocks = blocks[:MIDDLING_KEPT], blocks[MIDDLING_KEPT:]
+        size = int(class_size(MIDDLING))
+        together = int(class_size(GATHERED)) // size
+        runs = np.cumsum(np.diff(blocks, prepend=blocks[0]) != size)  # who follows its neighbour is in its run
+        first = np.searchsorted(runs, runs)  # of every block, where its run begins
+        long = np.bincount(runs)[runs]
+        place = np.arange(len(blocks)) - first
+        whole = place < long // together * together
+        H[W + FREE + MIDDLING] = 0
+        free_again(H, W, MIDDLING, np.concatenate([kept, blocks[~whole]]))
+        if whole.any():
+            free_again(H, W, GATHERED, blocks[whole & (place % together == 0)])
+            H[W + LOOSE] = 1
 
     def trim(self) -> None:
         """Return the pages of large free blocks to the system; they come back, empty, when they are touched again.

@@ -1,3 +1,6 @@
+import itertools
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,6 +108,45 @@ def test_a_block_goes_back_to_the_list_of_its_class_and_to_no_other():
     assert p not in [h.alloc(bench.H, bench.W, n) for n in (1, 4, 6, 8, 12, 16, 25, 32, 100)]
     assert h.alloc(bench.H, bench.W, 24) == p  # the class of 20 holds 24
     assert h.alloc(bench.H, bench.W, 24) != p
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.integers(0, 40))
+def test_what_lies_side_by_side_is_gathered_and_given_out_again(seed, held_back):
+    """Blocks of 256 words come back in any order, but for a few that somebody still holds, between other blocks."""
+    bench, random = Bench(reserve=1 << 25), Random(seed)
+    H, W = bench.H, bench.W
+    blocks, others = [], []
+    for i in range(3000):
+        blocks.append(int(h.alloc(H, W, 256)))
+        H[blocks[-1]], H[blocks[-1] + 255] = i, -i
+        if i % 700 == 0:
+            others.append(bench.heap.keep([i] * 50))
+    random.shuffle(blocks)
+    held, freed = blocks[:held_back], blocks[held_back:]
+    content = {p: (int(H[p]), int(H[p + 255])) for p in held}
+    for p in freed:
+        h.release(H, W, p, 256)
+    live, top = bench[h.LIVE], bench[h.BUMP]
+    bench.heap.gather()
+    assert bench[h.LIVE] == live and bench[h.LOOSE] == int(h.count_free(H, W, h.GATHERED) > 0)
+    left, large = int(h.count_free(H, W, h.MIDDLING)), int(h.count_free(H, W, h.GATHERED))
+    assert left + 128 * large == len(freed) and left >= h.MIDDLING_KEPT
+    if held_back == 0:
+        assert large > 10
+    bench.heap.trim()
+    bench.heap.gather()  # again is nothing
+    assert h.count_free(H, W, h.GATHERED) == large
+    again = []
+    for i in range(len(freed)):
+        n = random.choice([1, 6, 40, 64]) if i % 5 == 0 else 256
+        p = int(h.alloc(H, W, n))
+        H[p], H[p + n - 1] = 7, 7
+        again.append((p, n))
+    places = sorted([*again, *((p, 256) for p in held), *((p, 50) for p in others)])
+    assert all(p + n <= q for (p, n), (q, _) in itertools.pairwise(places))
+    assert {p: (int(H[p]), int(H[p + 255])) for p in held} == content
+    assert bench[h.BUMP] - top < 256 * 2 * (held_back + 10)  # what was gathered is where they come from
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("pppprld"), st.integers(0, 400)), max_size=150))
