@@ -36,6 +36,7 @@ from ebbflow.columns.memory import Memory, all_memory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+LINE = 8  # words
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
@@ -47,6 +48,12 @@ def memory() -> Memory:
 def address_of(array: np.ndarray) -> int:
     """The index in `memory()` of an array's first word."""
     return array.ctypes.data // 8 - 1
+
+
+def whole_lines(count: int) -> np.ndarray:
+    """So many lines of the processor's cache, zeros: who writes to one disturbs nobody who reads another."""
+    words = np.zeros(LINE * (count + 1), np.int64)
+    return words[-(address_of(words) + 1) % LINE :][: LINE * count]
 
 
 def lanes_of(rows: np.ndarray | Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:

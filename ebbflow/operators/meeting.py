@@ -10,7 +10,7 @@ has read it.
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.kernel import LINE, inline, kernel
 from ebbflow.columns.memory import give_way, load_shared, store_shared
 from ebbflow.operators.edges import receive_at
 from ebbflow.trace.heap import (
@@ -34,7 +34,6 @@ from ebbflow.trace.heap import (
 )
 
 # ---- the shared block: a line of words for all, then one for each worker, so that no two write to one line ---
-LINE = 8
 STOPPED = 0  # somebody will not come
 ARRIVED, WHO = 0, 1  # of a worker: how often it has arrived; its header
 SAID = 2  # of every other meeting: the least rounds pending at this worker, and those before a loop's last meeting

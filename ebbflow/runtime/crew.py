@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ebbflow.columns.kernel import address_of, inline, kernel, memory, wrap_around
+from ebbflow.columns.kernel import LINE, address_of, inline, kernel, memory, whole_lines, wrap_around
 from ebbflow.columns.memory import call_back, give_way, load_shared, store_shared
 from ebbflow.operators.meeting import STOPPED
 from ebbflow.runtime.walk import FAILED, FINISHED, FULL, PAUSED, walk
@@ -26,7 +26,6 @@ from ebbflow.trace.heap import FUEL, MEETING
 Job = Callable[[int], int]  # what is to be done in Python, given what the walk came back for
 
 # ---- a post: lines of words, so that no two who write share one --------------------------------------
-LINE = 8
 CALLED, ORDER, HEADER, IS_OVER = 0, 1, 2, 3  # who asks writes: the order that will come; the last given; who walks
 WAIT, WAKE = 4, 5  # the functions of a semaphore, which nobody writes to
 DOING, DONE, ANSWER = LINE, LINE + 1, LINE + 2  # who stands there writes: the order it is at; the last one done
@@ -154,8 +153,7 @@ class Crew:
     def __init__(self, headers: Sequence[int]):
         """A thread for each worker that may walk, by its header; 0: one that does everything in Python."""
         count = len(headers)
-        words = np.zeros(POST * count + LINE, np.int64)
-        words = words[-(address_of(words) + 1) % LINE :][: POST * count]  # whole lines
+        words = whole_lines(count * POST // LINE)
         self._at, self._count = address_of(words), count
         self.posts = [Post(words[POST * i : POST * (i + 1)], header) for i, header in enumerate(headers)]
         self.threads = [

@@ -17,7 +17,7 @@ import numpy as np
 
 from ebbflow import interrupts
 from ebbflow.columns.evaluate import program
-from ebbflow.columns.kernel import address_of, memory
+from ebbflow.columns.kernel import address_of, memory, whole_lines
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
@@ -101,8 +101,7 @@ class Host:
         self.nodes = nodes.reshape(len(self.workers), len(self.plan.cells)).T.copy()
         self.inputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.inputs.items()}
         self.outputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.outputs.items()}
-        lines = np.zeros(meeting.LINE * (len(self.workers) + 2), np.int64)
-        self.lines = lines[-(address_of(lines) + 1) % meeting.LINE :]  # where workers in threads meet: whole lines
+        self.lines = whole_lines(len(self.workers) + 1)  # where workers in threads meet
         self.lines_at = address_of(self.lines)
         self.slice_times = slice_times or best_slice(self.plan, several)
 

@@ -73,7 +73,7 @@ def test_rows_are_taken_with_the_times_of_their_ranks_behind_those_that_were_tak
 @pytest.mark.parametrize("count", [30, 3000])
 def test_many_rows_are_found_again_and_forgotten_rows_are_not(count):
     output = Output(2)
-    for _ in range(2):  # few rows are forgotten one by one, many by clearing all slots
+    for _ in range(2):
         for sign in (1, 1, -2):
             for i in range(count):
                 output.absorb((i * 7919, -i), i % 3, sign)
@@ -86,6 +86,33 @@ def test_many_rows_are_found_again_and_forgotten_rows_are_not(count):
         assert len(output.take()) == len(range(0, count, 100)) and {row[-1] for row in output.take()} == {5}
         output.forget()
         assert output.take() == []
+
+
+def test_after_the_last_of_its_lives_an_output_begins_with_the_first():
+    output = Output(1)
+    H, life = output.bench.H, output.nd + c.LIFE
+    output.absorb((5,), 1, 1)  # in the first life, to which it comes back
+    output.forget()
+    H[life] = c.LIVES - 2
+    for wanted in (c.LIVES - 1, 0, 1):
+        for diff in (1, 2):
+            output.absorb((5,), 1, diff)
+        assert output.take() == [(5, 1, 3)]
+        output.forget()
+        assert H[life] == wanted
+
+
+def test_an_index_that_many_rows_made_large_is_dropped_when_rows_are_few():
+    output = Output(1)
+    size, lives = output.nd + c.INDEX + h.LEN, []
+    for count in (20_000, 20_000, 10, 10):
+        for i in range(count):
+            output.absorb((i,), 1, 1)
+        lives.append(int(output.bench.H[size]))
+        assert len(output.take()) == count
+        output.forget()
+    assert lives[0] == lives[1] == lives[2] > c.FEW_SLOTS and lives[3] == 64
+    assert output.bench.H[size] == 64  # few slots stay
 
 
 @pytest.mark.interpreted

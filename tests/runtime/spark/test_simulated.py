@@ -6,7 +6,7 @@ from ebbflow.columns.memory import Fixed
 from ebbflow.runtime.spark import runtime, task
 from tests import simulated
 
-SEEDS, PARTS = 160, 8
+SEEDS, PARTS, FAULTS = 200, 8, 200  # faults in each part, at least
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -15,7 +15,7 @@ def test_whatever_happens_to_tasks_and_driver_each_change_is_shown_once(part):
     size = SEEDS // PARTS
     for seed in range(part * size, (part + 1) * size):
         counts.update(simulated.run(seed))
-    assert simulated.faults(counts) > 8 * size
+    assert simulated.faults(counts) > FAULTS
     assert counts["zombies that wrote"] and counts["a task twice"] and counts["a cache lost"]
 
 
