@@ -9,11 +9,12 @@ Rule: importing this loads no other package.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ebbflow import errors, functions
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import EbbflowError
+from ebbflow.frontend import aliases
 from ebbflow.frontend.collection import Collection
 from ebbflow.frontend.column import Column, col, lit, unknown_name, when
 from ebbflow.frontend.dataflow import Dataflow
@@ -42,6 +43,22 @@ from ebbflow.functions import (
     upper,
 )
 
+if TYPE_CHECKING:  # a type checker sees at once what is loaded on first use
+    from ebbflow import algorithms
+    from ebbflow.frontend.session import Session
+    from ebbflow.frontend.table import Table
+    from ebbflow.pipeline.formats import append as append
+    from ebbflow.pipeline.formats import change_feed as change_feed
+    from ebbflow.pipeline.formats import changes as changes
+    from ebbflow.pipeline.formats import debezium as debezium
+    from ebbflow.pipeline.formats import upsert as upsert
+    from ebbflow.pipeline.sinks import change_log as change_log
+    from ebbflow.pipeline.sinks import each as each
+    from ebbflow.pipeline.sinks import kafka as kafka
+    from ebbflow.pipeline.sinks import table as table
+    from ebbflow.pipeline.sinks import view as view
+    from ebbflow.runtime.spark.session import spark as spark
+
 __version__ = "0.1.0"
 
 # fmt: off
@@ -60,7 +77,7 @@ _ON_SPARK = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def _loaded(name: str) -> Any:
     if name == "algorithms":
         return importlib.import_module("ebbflow.algorithms")
     if name in _LATER:
@@ -73,7 +90,14 @@ def __getattr__(name: str) -> Any:
                 f"ebb.{name} belongs to running on Spark, and {missing.name} is not installed.",
                 hint='pip install "ebbflow[spark]"; flow.run() runs a program in this process.',
             ) from None
-    raise unknown_name("ebb", name, __dir__())
+    foreign = {
+        word: f"ebbflow.functions has it: import ebbflow.functions as F, then F.{word}" for word in functions.__all__
+    }
+    raise unknown_name("ebb", name, __dir__(), {**aliases.FOREIGN_FUNCTION, **aliases.FOREIGN_MODULE, **foreign})
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _loaded
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,8 @@ Rule: each function is one operation, one aggregate, or a short composition of t
 from __future__ import annotations
 
 import builtins
-from typing import NoReturn
+import math
+from typing import TYPE_CHECKING, NoReturn
 
 from ebbflow.columns import written as w
 from ebbflow.errors import NotAnExpression
@@ -21,38 +22,56 @@ __all__ = [
     "any_value",
     "asc",
     "avg",
+    "bool_and",
+    "bool_or",
     "cast",
     "ceil",
+    "ceiling",
+    "char_length",
+    "character_length",
     "coalesce",
     "col",
     "column",
     "concat",
     "contains",
     "cos",
+    "cot",
     "count",
     "countDistinct",
     "count_distinct",
+    "count_if",
+    "csc",
     "current_date",
     "current_timestamp",
     "date_add",
     "date_diff",
     "date_sub",
+    "dateadd",
     "datediff",
     "day",
     "dayofmonth",
     "dayofweek",
+    "degrees",
     "desc",
+    "e",
     "endswith",
+    "equal_null",
+    "every",
     "exp",
     "expr",
     "first",
     "floor",
     "greatest",
     "hour",
+    "hypot",
     "ifnull",
+    "ilike",
     "isnan",
+    "isnotnull",
     "isnull",
+    "lcase",
     "least",
+    "left",
     "length",
     "like",
     "lit",
@@ -68,28 +87,46 @@ __all__ = [
     "minute",
     "month",
     "nanvl",
+    "negate",
+    "negative",
+    "nullif",
+    "nullifzero",
+    "nvl",
+    "nvl2",
+    "pi",
+    "pmod",
+    "positive",
     "pow",
     "power",
+    "quarter",
+    "radians",
     "replace",
+    "right",
     "round",
     "rtrim",
+    "sec",
     "second",
     "sign",
     "signum",
     "sin",
+    "some",
     "sqrt",
     "startswith",
     "substr",
     "substring",
     "sum",
     "tan",
+    "toDegrees",
+    "toRadians",
     "to_date",
     "to_timestamp",
     "trim",
+    "ucase",
     "upper",
     "weekday",
     "when",
     "year",
+    "zeroifnull",
 ]  # fmt: skip
 
 Given = Column | str | object
@@ -184,6 +221,37 @@ mean = avg
 countDistinct = count_distinct
 
 
+def count_if(condition: Given) -> Column:
+    """How many rows for which the condition is true.
+
+    >>> count_if("late")
+    Column<coalesce(sum(when(late, 1, None)), 0)>
+    """
+    return coalesce(sum(when(named_or(condition), 1)), 0)
+
+
+def bool_and(column: Given) -> Column:
+    """Whether it is true in every row; nulls are skipped.
+
+    >>> bool_and("ok")
+    Column<min(ok)>
+    """
+    return min(column)
+
+
+def bool_or(column: Given) -> Column:
+    """Whether it is true in any row; nulls are skipped.
+
+    >>> bool_or("ok")
+    Column<max(ok)>
+    """
+    return max(column)
+
+
+every = bool_and
+some = bool_or
+
+
 def first(column: Given) -> Column:
     """A group has no first row: this says so.
 
@@ -219,6 +287,63 @@ def ifnull(column: Given, other: Given) -> Column:
     Column<coalesce(x, 0)>
     """
     return _of("coalesce", column, other)
+
+
+nvl = ifnull
+
+
+def nvl2(column: Given, there: Given, missing: Given) -> Column:
+    """One value where this is not null, another where it is.
+
+    >>> nvl2("x", lit(1), lit(0))
+    Column<when(not(is_null(x)), 1, 0)>
+    """
+    return when(isnotnull(column), named_or(there)).otherwise(named_or(missing))
+
+
+def nullif(column: Given, other: Given) -> Column:
+    """Null where the two are equal.
+
+    >>> nullif("x", lit(0))
+    Column<when(eq(x, 0), None, x)>
+    """
+    return when(named_or(column) == named_or(other), None).otherwise(named_or(column))
+
+
+def nullifzero(column: Given) -> Column:
+    """Null where it is zero.
+
+    >>> nullifzero("x")
+    Column<when(eq(x, 0), None, x)>
+    """
+    return nullif(column, 0)
+
+
+def zeroifnull(column: Given) -> Column:
+    """Zero where it is null.
+
+    >>> zeroifnull("x")
+    Column<coalesce(x, 0)>
+    """
+    return _of("coalesce", column, 0)
+
+
+def isnotnull(column: Given) -> Column:
+    """Whether it is not null.
+
+    >>> isnotnull("x")
+    Column<not(is_null(x))>
+    """
+    return named_or(column).is_not_null()
+
+
+def equal_null(column: Given, other: Given) -> Column:
+    """Equal, where null equals null.
+
+    >>> equal_null("x", "y")
+    Column<eq_null_safe(x, y)>
+    """
+    return _of("eq_null_safe", column, other)
 
 
 def nanvl(column: Given, other: Given) -> Column:
@@ -383,6 +508,9 @@ def ceil(column: Given) -> Column:
     return _of("ceil", column)
 
 
+ceiling = ceil
+
+
 def round(column: Given, scale: int = 0) -> Column:
     """Half away from zero.
 
@@ -429,6 +557,112 @@ def sign(column: Given) -> Column:
 
 
 signum = sign
+
+
+def pmod(column: Given, by: Given) -> Column:
+    """The remainder, never below zero where the divisor is above.
+
+    >>> pmod("x", 7)
+    Column<mod(add(mod(x, 7), 7), 7)>
+    """
+    return (named_or(column) % named_or(by) + named_or(by)) % named_or(by)
+
+
+def negative(column: Given) -> Column:
+    """With its sign changed.
+
+    >>> negative("x")
+    Column<neg(x)>
+    """
+    return _of("neg", column)
+
+
+negate = negative
+
+
+def positive(column: Given) -> Column:
+    """As it is.
+
+    >>> positive("x")
+    Column<x>
+    """
+    return named_or(column)
+
+
+def degrees(column: Given) -> Column:
+    """Radians as degrees.
+
+    >>> degrees("x")
+    Column<mul(cast(x, double), 57.29577951308232)>
+    """
+    return named_or(column).cast("double") * (180 / math.pi)
+
+
+def radians(column: Given) -> Column:
+    """Degrees as radians.
+
+    >>> radians("x")
+    Column<mul(cast(x, double), 0.017453292519943295)>
+    """
+    return named_or(column).cast("double") * (math.pi / 180)
+
+
+toDegrees = degrees
+toRadians = radians
+
+
+def hypot(x: Given, y: Given) -> Column:
+    """The square root of the sum of their squares.
+
+    >>> hypot("x", "y")
+    Column<sqrt(add(pow(x, 2), pow(y, 2)))>
+    """
+    return sqrt(pow(x, 2) + pow(y, 2))
+
+
+def cot(column: Given) -> Column:
+    """Cotangent.
+
+    >>> cot("x")
+    Column<div(1.0, tan(x))>
+    """
+    return 1.0 / tan(column)
+
+
+def sec(column: Given) -> Column:
+    """Secant.
+
+    >>> sec("x")
+    Column<div(1.0, cos(x))>
+    """
+    return 1.0 / cos(column)
+
+
+def csc(column: Given) -> Column:
+    """Cosecant.
+
+    >>> csc("x")
+    Column<div(1.0, sin(x))>
+    """
+    return 1.0 / sin(column)
+
+
+def e() -> Column:
+    """Euler's number.
+
+    >>> e()
+    Column<2.718281828459045>
+    """
+    return lit(math.e)
+
+
+def pi() -> Column:
+    """The ratio of a circle's circumference to its diameter.
+
+    >>> pi()
+    Column<3.141592653589793>
+    """
+    return lit(math.pi)
 
 
 # ---- text -----------------------------------------------------------------------------------
@@ -480,6 +714,34 @@ def concat(*columns: Given) -> Column:
     Column<concat(first, ' ', last)>
     """
     return _of("concat", *columns)
+
+
+def left(column: Given, length: Given) -> Column:
+    """Its first characters, so many.
+
+    >>> left("name", 3)
+    Column<substr(name, 1, 3)>
+    """
+    return _of("substr", column, 1, length)
+
+
+def right(column: Given, length: Given) -> Column:
+    """Its last characters, so many; none for a number below 1.
+
+    >>> right("name", 3)
+    Column<when(and(le(3, 0), not(is_null(name))), '', substr(name, neg(3), 3))>
+    """
+    none = (named_or(length) <= 0) & isnotnull(column)
+    return when(none, "").otherwise(_of("substr", column, _of("neg", length), length))
+
+
+def ilike(column: Given, pattern: Given) -> Column:
+    """Whether it is like a pattern, capitals or not.
+
+    >>> ilike("name", "%B_")
+    Column<like(lower(name), '%b_')>
+    """
+    return named_or(column).str.ilike(pattern)
 
 
 def contains(column: Given, text: Given) -> Column:
@@ -554,6 +816,12 @@ def replace(column: Given, search: Given, by: Given = "") -> Column:
     return _of("replace", column, _text(search), _text(by))
 
 
+lcase = lower
+ucase = upper
+char_length = length
+character_length = length
+
+
 # ---- dates and times ------------------------------------------------------------------------
 
 
@@ -573,6 +841,15 @@ def month(column: Given) -> Column:
     Column<month(at)>
     """
     return _of("month", column)
+
+
+def quarter(column: Given) -> Column:
+    """1 to 4.
+
+    >>> quarter("at")
+    Column<floordiv(add(month(at), 2), 3)>
+    """
+    return (month(column) + 2) // 3
 
 
 def day(column: Given) -> Column:
@@ -639,6 +916,9 @@ def date_add(column: Given, days: Given) -> Column:
     Column<date_add(day, 7)>
     """
     return _of("date_add", column, days)
+
+
+dateadd = date_add
 
 
 def date_sub(column: Given, days: Given) -> Column:
@@ -714,8 +994,10 @@ def expr(text: str) -> Column:
     )
 
 
-def __getattr__(name: builtins.str) -> NoReturn:
-    raise unknown_name("ebbflow.functions", name, __all__, aliases.FOREIGN_FUNCTION)
+if not TYPE_CHECKING:  # a type checker knows the functions there are
+
+    def __getattr__(name: builtins.str) -> NoReturn:
+        raise unknown_name("ebbflow.functions", name, __all__, aliases.FOREIGN_FUNCTION)
 
 
 def __dir__() -> list[builtins.str]:

@@ -1,5 +1,6 @@
 """Functions have PySpark's names, and each is an operation, an aggregate or a composition of them."""
 
+import datetime
 import inspect
 
 import pytest
@@ -19,10 +20,13 @@ def rows():
 
 def arguments(name):
     """Columns of types that each function takes."""
-    texts = {"lower": "s", "upper": "s", "length": "s", "trim": "s", "ltrim": "s", "rtrim": "s"}
+    texts = dict.fromkeys(
+        ["lower", "upper", "length", "trim", "ltrim", "rtrim", "lcase", "ucase", "char_length", "character_length"], "s"
+    )
     moments = [
         "year",
         "month",
+        "quarter",
         "day",
         "dayofmonth",
         "hour",
@@ -55,6 +59,18 @@ def arguments(name):
         "date_sub": ("day", "n"),
         "date_diff": ("day", "at"),
         "datediff": ("day", "day"),
+        "dateadd": ("day", 1),
+        "e": (),
+        "pi": (),
+        "equal_null": ("n", "x"),
+        "hypot": ("n", "x"),
+        "ilike": ("s", "%A_"),
+        "left": ("s", 2),
+        "right": ("s", 2),
+        "nullif": ("n", 0),
+        "nvl": ("n", 0),
+        "nvl2": ("n", 1, 0),
+        "pmod": ("n", 3),
     }
     if name in several:
         return several[name]
@@ -62,10 +78,11 @@ def arguments(name):
 
 
 AGGREGATES = {"count", "sum", "avg", "mean", "min", "max", "any_value", "count_distinct", "countDistinct"}
+OF_CONDITIONS = {"count_if", "bool_and", "bool_or", "every", "some"}
 ORDERS = {"asc", "desc"}
 
 
-@pytest.mark.parametrize("name", sorted(set(F.__all__) - REFUSED - SPECIAL - AGGREGATES - ORDERS))
+@pytest.mark.parametrize("name", sorted(set(F.__all__) - REFUSED - SPECIAL - AGGREGATES - OF_CONDITIONS - ORDERS))
 def test_a_function_of_a_row_makes_a_column(rows, name):
     assert rows.select(out=getattr(F, name)(*arguments(name))).columns == ["out"]
 
@@ -75,6 +92,37 @@ def test_an_aggregate_stands_in_agg(rows, name):
     assert rows.group_by("s").agg(out=getattr(F, name)("n")).columns == ["s", "out"]
     with pytest.raises(NotAnExpression, match="one value for a group"):
         rows.select(out=getattr(F, name)("n"))
+
+
+@pytest.mark.parametrize("name", sorted(OF_CONDITIONS))
+def test_an_aggregate_of_conditions_stands_in_agg(rows, name):
+    assert rows.group_by("s").agg(out=getattr(F, name)("ok")).columns == ["s", "out"]
+
+
+def test_what_the_compositions_give():
+    flow = ebb.Dataflow()
+    rows = flow.input("rows", "n long, s string, ok boolean, day date")
+    flow.output(
+        "each",
+        rows.select(
+            F.nvl2("n", F.lit(1), F.lit(0)).alias("a"), F.nullif("n", F.lit(-7)).alias("b"), F.pmod("n", 5).alias("c"),
+            F.left("s", 2).alias("d"), F.right("s", 2).alias("e"), F.right("s", 0).alias("f"),
+            F.ilike("s", "AB%").alias("g"), F.quarter("day").alias("h"), F.zeroifnull("n").alias("i"), F.equal_null("n", F.lit(None)).alias("j"),
+        ),
+    )  # fmt: skip
+    flow.output("all", rows.agg(n=F.count_if("ok"), every=F.every("ok"), some=F.some("ok")))
+    day = datetime.date
+    given = [(-7, "abc", True, day(2024, 3, 31)), (None, "x", None, day(2024, 4, 1)), (3, None, False, None)]
+    found = flow.compute(rows=given)
+    assert sorted(found["each"].rows(), key=repr) == sorted(
+        [
+            (1, None, 3, "ab", "bc", "", True, 1, -7, False, 1),
+            (0, None, None, "x", "x", "", False, 2, 0, True, 1),
+            (1, 3, 3, None, None, None, None, None, 3, False, 1),
+        ],
+        key=repr,
+    )
+    assert found["all"].rows() == [(1, False, True, 1)]
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))

@@ -6,7 +6,7 @@ however often it was given; undirected where networkx's function is.
 Rule: each is composed of what a Collection offers to everyone, and stays right while its edges come and go.
 """
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ebbflow.algorithms.components import (
     connected_components,
@@ -43,5 +43,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise unknown_name("ebb.algorithms", name, __all__)
+if not TYPE_CHECKING:  # a type checker knows the algorithms there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise unknown_name("ebb.algorithms", name, __all__)

@@ -66,6 +66,8 @@ def schema_of(given: object) -> Schema:
     src long, dst long, price decimal(10,2)
     >>> print(schema_of({"name": str, "born": "date"}))
     name string, born date
+    >>> schema_of("id long not null, name string").never_null
+    (0,)
     """
     return checked(_fields(given))
 
@@ -134,9 +136,10 @@ def _fields(given: object) -> Iterable[Field]:
             )
         return [Field(name, type_of(hints[name])) for name in given._fields]
     if hasattr(given, "simpleString") and hasattr(given, "fields"):  # a StructType
-        return [Field(field.name, type_of(field.dataType)) for field in given.fields]
+        return [Field(field.name, type_of(field.dataType), getattr(field, "nullable", True)) for field in given.fields]
     if type(given).__module__.startswith("pyarrow") and hasattr(given, "names") and hasattr(given, "types"):
-        return [Field(name, type_of(kind)) for name, kind in zip(given.names, given.types)]
+        fields = typing.cast(Iterable[typing.Any], given)
+        return [Field(field.name, type_of(field.type), bool(field.nullable)) for field in fields]
     if isinstance(given, list | tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in given):
         return [Field(_name(name), type_of(kind)) for name, kind in given]
     raise UnknownType(f"{given!r} is not a schema.", hint=FORMS)
@@ -165,9 +168,10 @@ def _of_text(text: str) -> list[Field]:
             raise UnknownType(
                 f'the schema "{text}" cannot be read at "{rest}": a column is a name and a type.', hint=FORMS
             )
-        kind = re.sub(r"\s+(not\s+null|comment\s+.*|null)\s*$", "", match[3].strip(), flags=re.IGNORECASE)
-        kind = re.sub(r"\s+not\s+null$", "", kind, flags=re.IGNORECASE)
-        found.append(Field(match[1].replace("``", "`") if match[1] else match[2], _named(kind)))
+        kind = re.sub(r"\s+comment\s+.*$", "", match[3].strip(), flags=re.IGNORECASE)
+        nullable = not re.search(r"\s+not\s+null$", kind, flags=re.IGNORECASE)
+        kind = re.sub(r"\s+(not\s+)?null$", "", kind, flags=re.IGNORECASE)
+        found.append(Field(match[1].replace("``", "`") if match[1] else match[2], _named(kind), nullable))
         at = match.end()
         if at >= len(text):
             return found

@@ -9,7 +9,7 @@ Rule: a schema is an ordered tuple of distinctly named fields; the order is the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ebbflow.errors import UnknownColumn
@@ -53,8 +53,11 @@ STRING, BINARY, DATE, TIMESTAMP = Type("string"), Type("binary"), Type("date"), 
 
 @dataclass(frozen=True)
 class Field:
+    """A column.  Whether it may hold nulls is a rule for the rows of an input; it is no part of the type."""
+
     name: str
     type: Type
+    nullable: bool = field(default=True, compare=False)
 
     def __str__(self) -> str:
         name = self.name if self.name.isidentifier() else f"`{self.name.replace('`', '``')}`"
@@ -77,6 +80,11 @@ class Schema:
     def not_whole(self) -> tuple[int, ...]:
         """The columns whose words are not their values."""
         return tuple(i for i, type_ in enumerate(self.types) if not type_.is_integer)
+
+    @cached_property
+    def never_null(self) -> tuple[int, ...]:
+        """The columns that an input's rows must have a value for."""
+        return tuple(i for i, field in enumerate(self.fields) if not field.nullable)
 
     @cached_property
     def has_text(self) -> bool:

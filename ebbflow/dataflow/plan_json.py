@@ -37,7 +37,7 @@ def to_json(graph: Graph) -> Json:
             {
                 "node": number,
                 **node_json(node, functions.index),
-                "yields": _schema(graph.schemas[number]),
+                "yields": schema_json(graph.schemas[number]),
                 "inside": list(graph.scopes[number]),
                 **({"name": graph.names[number]} if number in graph.names else {}),
                 **({"at": [place.file, place.line]} if (place := graph.places[number]) else {}),
@@ -71,7 +71,7 @@ def from_json(data: Mapping[str, Any], functions: Sequence[Callable[..., object]
         node = _node(entry, own)
         graph.nodes.append(node)
         graph._known[node] = entry["node"]
-        graph.schemas.append(_schema_from(entry["yields"]))
+        graph.schemas.append(schema_from(entry["yields"]))
         graph.scopes.append(tuple(entry["inside"]))
         graph.places.append(Place(*entry["at"]) if "at" in entry else None)
         if "name" in entry:
@@ -104,7 +104,7 @@ def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
     """A node; `function` says what to write for a user's own."""
     match node:
         case n.Input(name, schema, key):
-            return {"kind": "input", "input": name, "schema": _schema(schema), "key": list(key)}
+            return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key)}
         case n.Linear(source, action):
             return {"kind": "linear", "source": source, "action": _action_json(action, function)}
         case n.Concat(sources):
@@ -115,7 +115,13 @@ def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
             return {"kind": "join", "left": left, "right": right, "columns": [list(column) for column in columns]}
         case n.Reduce(source, key, reducer, schema):
             written = _reducer_json(reducer, function)
-            return {"kind": "reduce", "source": source, "key": list(key), "reducer": written, "schema": _schema(schema)}
+            return {
+                "kind": "reduce",
+                "source": source,
+                "key": list(key),
+                "reducer": written,
+                "schema": schema_json(schema),
+            }
         case n.Feedback(start, loop, index):
             return {"kind": "feedback", "start": start, "loop": loop, "index": index}
         case n.Output(name, source, changes):
@@ -129,7 +135,7 @@ def _action_json(action: n.Action, function: Callable[[n.Function], Any]) -> Jso
         case n.Filter(condition):
             return {"do": "filter", "condition": expr_json(condition)}
         case n.Apply(own, how, schema):
-            return {"do": "apply", "function": function(own), "how": how, "schema": _schema(schema)}
+            return {"do": "apply", "function": function(own), "how": how, "schema": schema_json(schema)}
         case n.Inspect(own):
             return {"do": "inspect", "function": function(own)}
         case n.Negate():
@@ -153,7 +159,7 @@ def _reducer_json(reducer: n.Reducer, function: Callable[[n.Function], Any]) -> 
         case n.Top(first, order):
             return {"by": "top", "n": first, "order": [[name, down] for name, down in order]}
         case n.Own(own, how, schema):
-            return {"by": "own", "function": function(own), "how": how, "schema": _schema(schema)}
+            return {"by": "own", "function": function(own), "how": how, "schema": schema_json(schema)}
 
 
 def expr_json(expr: Expr) -> Json:
@@ -186,8 +192,8 @@ def _value_json(value: object) -> Any:
     raise AssertionError(f"a plan holds no {type(value)}")
 
 
-def _schema(schema: Schema) -> list[list[str]]:
-    return [[field.name, str(field.type)] for field in schema]
+def schema_json(schema: Schema) -> list[list[str]]:
+    return [[field.name, str(field.type)] + ([] if field.nullable else ["not null"]) for field in schema]
 
 
 # ---- reading --------------------------------------------------------------------------------
@@ -196,7 +202,7 @@ def _schema(schema: Schema) -> list[list[str]]:
 def _node(entry: Json, own: list[n.Function]) -> n.Node:
     match entry["kind"]:
         case "input":
-            return n.Input(entry["input"], _schema_from(entry["schema"]), tuple(entry["key"]))
+            return n.Input(entry["input"], schema_from(entry["schema"]), tuple(entry["key"]))
         case "linear":
             return n.Linear(entry["source"], _action(entry["action"], own))
         case "concat":
@@ -207,7 +213,7 @@ def _node(entry: Json, own: list[n.Function]) -> n.Node:
             return n.Join(entry["left"], entry["right"], tuple((name, side, at) for name, side, at in entry["columns"]))
         case "reduce":
             reducer = _reducer(entry["reducer"], own)
-            return n.Reduce(entry["source"], tuple(entry["key"]), reducer, _schema_from(entry["schema"]))
+            return n.Reduce(entry["source"], tuple(entry["key"]), reducer, schema_from(entry["schema"]))
         case "feedback":
             return n.Feedback(entry["start"], entry["loop"], entry["index"])
         case "output":
@@ -222,7 +228,7 @@ def _action(entry: Json, own: list[n.Function]) -> n.Action:
         case "filter":
             return n.Filter(_expr(entry["condition"]))
         case "apply":
-            return n.Apply(own[entry["function"]], entry["how"], _schema_from(entry["schema"]))
+            return n.Apply(own[entry["function"]], entry["how"], schema_from(entry["schema"]))
         case "inspect":
             return n.Inspect(own[entry["function"]])
         case "negate":
@@ -247,7 +253,7 @@ def _reducer(entry: Json, own: list[n.Function]) -> n.Reducer:
         case "top":
             return n.Top(entry["n"], tuple((name, down) for name, down in entry["order"]))
         case "own":
-            return n.Own(own[entry["function"]], entry["how"], _schema_from(entry["schema"]))
+            return n.Own(own[entry["function"]], entry["how"], schema_from(entry["schema"]))
     raise PlanError(f'The plan reduces by "{entry["by"]}", which this version does not know.')
 
 
@@ -284,5 +290,5 @@ def _type(text: str) -> Type:
     return Type("decimal", int(precision), int(scale))
 
 
-def _schema_from(fields: list[list[str]]) -> Schema:
-    return Schema(tuple(Field(name, _type(kind)) for name, kind in fields))
+def schema_from(fields: list[list[str]]) -> Schema:
+    return Schema(tuple(Field(name, _type(kind), not rest) for name, kind, *rest in fields))

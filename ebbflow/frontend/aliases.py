@@ -1,33 +1,31 @@
 """Other tools' words for what we have.
 
-PySpark's spellings work as they are, since the verbs are PySpark's; words of other tools are answered with ours, which
-is quicker than a page of documentation.
+PySpark's spellings of our verbs work as they are; words that mean something else here, and words of other tools, are
+answered with ours, which is quicker than a page of documentation.
 
-Rule: this table is the only place where a second spelling is made; tests go through it line by line.
+Rule: a second spelling stands in these tables and in its class; tests go through the tables line by line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from ebbflow.frontend import pyspark_words
 
-Class = TypeVar("Class", bound=type)
-
-# A second spelling: the same arguments, or arguments put into our shape.
-COLLECTION: dict[str, str | Callable[..., Any]] = {
+# PySpark's spellings -> our words.  Each is a method of its class, where editors and type checkers find it.
+COLLECTION = {
     "where": "filter",
     "groupBy": "group_by",
     "groupby": "group_by",
-    "withColumn": lambda self, name, value: self.with_columns({name: value}),
-    "withColumns": lambda self, columns: self.with_columns(columns),
-    "withColumnRenamed": lambda self, old, new: self.rename({old: new}),
+    "withColumn": "with_columns",
+    "withColumns": "with_columns",
+    "withColumnRenamed": "rename",
+    "withColumnsRenamed": "rename",
     "unionByName": "union",
     "unionAll": "union",
-    "crossJoin": lambda self, other, suffix=None: self.join(other, how="cross", suffix=suffix),
+    "crossJoin": "join",
     "orderBy": "order_by",
     "printSchema": "print_schema",
 }
-COLUMN: dict[str, str | Callable[..., Any]] = {
+COLUMN = {
     "isNull": "is_null",
     "isNotNull": "is_not_null",
     "isNaN": "is_nan",
@@ -35,14 +33,15 @@ COLUMN: dict[str, str | Callable[..., Any]] = {
     "astype": "cast",
     "name": "alias",
     "eqNullSafe": "eq_null_safe",
-    "startswith": lambda self, other: self.str.starts_with(other),
-    "endswith": lambda self, other: self.str.ends_with(other),
-    "contains": lambda self, other: self.str.contains(other),
-    "like": lambda self, other: self.str.like(other),
-    "substr": lambda self, start, length: self.str.substr(start, length),
+    "startswith": "str.starts_with",
+    "endswith": "str.ends_with",
+    "contains": "str.contains",
+    "like": "str.like",
+    "ilike": "str.ilike",
+    "substr": "str.substr",
 }
-GROUPED: dict[str, str | Callable[..., Any]] = {"mean": "avg"}
-TABLE: dict[str, str | Callable[..., Any]] = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
+GROUPED = {"mean": "avg"}
+TABLE = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
 
 # join(how=...)
 HOW = {
@@ -60,6 +59,7 @@ _FIRST = (
 
 # What other tools call it -> what to write here.
 FOREIGN: dict[str, str] = {
+    **pyspark_words.COLLECTION,
     "merge": "join(other, on=...) joins; rows that replace others are flow.input(..., key=...) with live.upsert",
     "assign": "with_columns(name=...) adds or replaces columns",
     "mutate": "with_columns(name=...) adds or replaces columns",
@@ -198,26 +198,21 @@ FOREIGN_SESSION: dict[str, str] = {
     "output": "flow.output(name, collection), before flow.run()",
     "input": "flow.input(name, schema), before flow.run()",
 }
-FOREIGN_FUNCTION: dict[str, str] = {
-    "udf": "map_rows(fn, schema) on a collection for your own function; map_batches(fn, schema) for whole arrays",
-    "pandas_udf": "map_batches(fn, schema) on a collection gets whole arrays",
-    "explode": "flat_map(fn, schema) on a collection gives any number of rows for each",
-    "split": "flat_map(lambda r: r.line.split(), schema) on a collection, which gives a row for each word",
-    "row_number": "group_by(...).top(n, order_by=...) on a collection gives the first rows of each group",
-    "rank": "group_by(...).top(n, order_by=...) on a collection gives the first rows of each group",
-    "window": "group_by with the window's start, an expression, as a key",
-    "collect_list": "group_by(...).reduce(fn, schema) for your own",
-    "collect_set": "group_by(...).reduce(fn, schema) for your own",
-    "approx_count_distinct": 'count_distinct("x") is exact, and kept up to date',
-    "last": 'group_by(...).top(1, order_by="-x") on a collection; one value of many is any_value("x")',
-    "stddev": "compute it of sums: sum(x), sum(x * x) and count()",
-    "variance": "compute it of sums: sum(x), sum(x * x) and count()",
-    "rand": "Expressions give the same for the same row: a random number comes in as a column",
-    "regexp_replace": 'replace(x, "a", "b") for plain text; patterns need map_rows(fn, schema)',
-    "regexp_extract": "Patterns need map_rows(fn, schema) on a collection",
-    "broadcast": "rows are placed by the planner",
+FOREIGN_FUNCTION = pyspark_words.FUNCTIONS
+FOREIGN_GROUPED: dict[str, str] = {**FOREIGN, "head": "top(n, order_by=...)", **pyspark_words.GROUPED}
+FOREIGN_MODULE: dict[str, str] = {
+    "Window": pyspark_words.WINDOW,
+    "WindowSpec": pyspark_words.WINDOW,
+    "SparkSession": "ebb.spark() gives a session that works; flow.run(spark) and flow.stream(spark) take your own",
+    "DataFrame": "Collection is what programs are built of, Table what results are",
+    "Row": "rows are plain tuples",
+    "keep": "flow.stream(spark, ...) keeps outputs fresh; a DataFrame is read by ebb.append(df) or ebb.changes(df)",
+    "sql": "flow.sql(...) belongs to a Dataflow",
+    "run": "flow.run() runs a program: flow = ebb.Dataflow()",
+    "input": "flow.input(name, schema), with flow = ebb.Dataflow()",
 }
 FOREIGN_COLUMN: dict[str, str] = {
+    **pyspark_words.COLUMN,
     "fillna": "fill_null(value)",
     "isna": "is_null()",
     "notna": "is_not_null()",
@@ -238,28 +233,11 @@ FOREIGN_COLUMN: dict[str, str] = {
     "year": "dt.year()",
     "month": "dt.month()",
     "day": "dt.day()",
-    "rlike": "str.like(pattern), with % and _; other patterns need map_rows",
+    "rlike": "str.like(pattern), with % and _; regular expressions need map_rows(fn, schema) on the collection",
     "clip": "ebb.greatest(low, ebb.least(high, column))",
-    "getItem": "columns hold single values; split them with flat_map",
 }
 
 
 def ours(words: str) -> str:
     """What to write here, as a hint."""
     return f"{words}." if words[0].isupper() else f"Here: {words}."
-
-
-def second_spellings(table: dict[str, str | Callable[..., Any]]) -> Callable[[Class], Class]:
-    """A class decorator: every line of the table becomes a method."""
-
-    def given(kind: Class) -> Class:
-        for word, ours in table.items():
-            if isinstance(ours, str):
-                setattr(kind, word, getattr(kind, ours))
-            else:
-                ours.__name__ = word
-                ours.__doc__ = f"PySpark's {word}."
-                setattr(kind, word, ours)
-        return kind
-
-    return given

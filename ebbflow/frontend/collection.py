@@ -14,7 +14,7 @@ from typing import Any, NoReturn, overload
 from ebbflow.columns.ddl import schema_of
 from ebbflow.columns.expression import Expr
 from ebbflow.columns.resolve import condition, near, unknown_column, with_type
-from ebbflow.columns.schema import Schema
+from ebbflow.columns.schema import Field, Schema
 from ebbflow.columns.written import Named
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -29,7 +29,7 @@ from ebbflow.errors import (
     users_place,
 )
 from ebbflow.frontend import aliases, joining, looking, looping, shaping
-from ebbflow.frontend.column import Column
+from ebbflow.frontend.column import Column, refuse_pyspark
 from ebbflow.frontend.delaying import later
 from ebbflow.frontend.grouping import Grouped, order_of
 from ebbflow.frontend.lineage import called
@@ -44,7 +44,6 @@ class Lines(str):
         return str(self)
 
 
-@aliases.second_spellings(aliases.COLLECTION)
 class Collection:
     """A multiset of typed records that changes over time.
 
@@ -150,15 +149,15 @@ class Collection:
         )
 
     def print_schema(self) -> None:
-        """Print the columns as PySpark does, one a line.
+        """Print the columns as PySpark does, one a line; those of an input that take no nulls say so.
 
         >>> import ebbflow as ebb
-        >>> ebb.Dataflow().input("edges", "src long, dst long").print_schema()
+        >>> ebb.Dataflow().input("edges", "src long not null, dst long").print_schema()
         root
-         |-- src: long
+         |-- src: long not null
          |-- dst: long
         """
-        print("\n".join(["root", *(f" |-- {field.name}: {field.type}" for field in self.schema)]))  # noqa: T201
+        print("\n".join(["root", *(f" |-- {_printed(field)}" for field in self.schema)]))  # noqa: T201
 
     @overload
     def __getitem__(self, name: str) -> Column: ...
@@ -479,6 +478,64 @@ class Collection:
         """
         return self._applied(fn, schema, "flat", "flat_map")
 
+    # ---- PySpark's spellings ----------------------------------------------------------------
+
+    where = filter
+    groupBy = group_by
+    groupby = group_by
+    unionByName = union
+    unionAll = union
+    orderBy = order_by
+    printSchema = print_schema
+
+    def withColumn(self, name: str, value: object) -> Collection:
+        """PySpark's spelling of `with_columns(name=value)`.
+
+        >>> import ebbflow as ebb
+        >>> xs = ebb.Dataflow().input("xs", "x long")
+        >>> xs.withColumn("y", xs.x + 1).columns
+        ['x', 'y']
+        """
+        return self.with_columns({name: value})
+
+    def withColumns(self, columns: Mapping[str, object]) -> Collection:
+        """PySpark's spelling of `with_columns({name: value, ...})`.
+
+        >>> import ebbflow as ebb
+        >>> xs = ebb.Dataflow().input("xs", "x long")
+        >>> xs.withColumns({"y": xs.x + 1, "z": xs.x - 1}).columns
+        ['x', 'y', 'z']
+        """
+        return self.with_columns(columns)
+
+    def withColumnRenamed(self, old: str, new: str) -> Collection:
+        """PySpark's spelling of `rename({old: new})`.
+
+        >>> import ebbflow as ebb
+        >>> ebb.Dataflow().input("xs", "x long").withColumnRenamed("x", "y").columns
+        ['y']
+        """
+        return self.rename({old: new})
+
+    def withColumnsRenamed(self, names: Mapping[str, str]) -> Collection:
+        """PySpark's spelling of `rename({old: new, ...})`.
+
+        >>> import ebbflow as ebb
+        >>> ebb.Dataflow().input("xs", "x long, y long").withColumnsRenamed({"x": "y", "y": "x"}).columns
+        ['y', 'x']
+        """
+        return self.rename(names)
+
+    def crossJoin(self, other: Collection, suffix: str | None = None) -> Collection:
+        """PySpark's spelling of `join(other, how="cross")`.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.input("xs", "x long").crossJoin(flow.input("ys", "y long")).columns
+        ['x', 'y']
+        """
+        return self.join(other, how="cross", suffix=suffix)
+
     # ---- looking ----------------------------------------------------------------------------
 
     def inspect(self, fn: Callable[..., object]) -> Collection:
@@ -555,6 +612,7 @@ class Collection:
         """The name of a column that exists."""
         found = name.output_name if isinstance(name, Column) else name
         if not isinstance(found, str):
+            refuse_pyspark(found)
             raise NotAnExpression(
                 f"{verb} takes the names of columns; got {_shown(found)}.",
                 hint=f'For example {verb}("{self.columns[0]}").',
@@ -577,6 +635,7 @@ class Collection:
 
     def _other(self, other: object, verb: str) -> int:
         if not isinstance(other, Collection):
+            refuse_pyspark(other)
             raise PlanError(
                 f"{verb} takes a collection; got {_shown(other)}.",
                 hint="Inputs are collections: flow.input(name, schema).",
@@ -608,3 +667,7 @@ def _flat(given: Iterable[Any]) -> list[Any]:
 
 def _shown(value: object) -> str:
     return f"{value!r}" if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
+
+
+def _printed(field: Field) -> str:
+    return f"{field.name}: {field.type}" + ("" if field.nullable else " not null")

@@ -10,7 +10,7 @@ Rule: every operator and method gives a new Column; a lambda is called once and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ebbflow.columns import written as w
 from ebbflow.columns.ddl import type_of
@@ -30,7 +30,6 @@ def is_no_value(says: str, hint: str) -> NoReturn:
     raise NoValueYet(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
 
 
-@aliases.second_spellings(aliases.COLUMN)
 class Column:
     """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what is made of them."""
 
@@ -337,8 +336,68 @@ class Column:
     def __repr__(self) -> String:
         return f"Column<{self.tree}>" + (f" as {self.given_name}" if self.given_name else "")
 
-    def __getattr__(self, name: String) -> NoReturn:
-        raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: String) -> NoReturn:
+            raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
+
+    # ---- PySpark's spellings ----------------------------------------------------------------
+
+    isNull = is_null
+    isNotNull = is_not_null
+    isNaN = is_nan
+    isin = is_in
+    astype = cast
+    name = alias
+    eqNullSafe = eq_null_safe
+
+    def startswith(self, other: object) -> Column:
+        """PySpark's spelling of `str.starts_with(text)`.
+
+        >>> col("name").startswith("a")
+        Column<starts_with(name, 'a')>
+        """
+        return self.str.starts_with(other)
+
+    def endswith(self, other: object) -> Column:
+        """PySpark's spelling of `str.ends_with(text)`.
+
+        >>> col("name").endswith("a")
+        Column<ends_with(name, 'a')>
+        """
+        return self.str.ends_with(other)
+
+    def contains(self, other: object) -> Column:
+        """PySpark's spelling of `str.contains(text)`.
+
+        >>> col("name").contains("a")
+        Column<contains(name, 'a')>
+        """
+        return self.str.contains(other)
+
+    def like(self, other: object) -> Column:
+        """PySpark's spelling of `str.like(pattern)`.
+
+        >>> col("name").like("%b_")
+        Column<like(name, '%b_')>
+        """
+        return self.str.like(other)
+
+    def ilike(self, other: object) -> Column:
+        """PySpark's spelling of `str.ilike(pattern)`.
+
+        >>> col("name").ilike("%B_")
+        Column<like(lower(name), '%b_')>
+        """
+        return self.str.ilike(other)
+
+    def substr(self, start: object, length: object) -> Column:
+        """PySpark's spelling of `str.substr(start, length)`.
+
+        >>> col("name").substr(1, 3)
+        Column<substr(name, 1, 3)>
+        """
+        return self.str.substr(start, length)
 
     # ---- what a column is asked for and does not have ---------------------------------------
 
@@ -494,6 +553,14 @@ class Text:
         """
         return _apply("like", self._column, pattern)
 
+    def ilike(self, pattern: object) -> Column:
+        """Whether it is like a pattern, capitals or not.
+
+        >>> col("name").str.ilike("%B_")
+        Column<like(lower(name), '%b_')>
+        """
+        return _apply("like", self.lower(), pattern.lower() if isinstance(pattern, str) else pattern)
+
     def trim(self) -> Column:
         """Without spaces at both ends.
 
@@ -526,13 +593,12 @@ class Text:
         """
         return _apply("replace", self._column, search, by)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_method(
-            name,
-            ".str",
-            {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)", "endswith": "ends_with(text)"},
-            _public(Text),
-        )
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            foreign = {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)"}
+            foreign |= {"endswith": "ends_with(text)"}
+            raise unknown_method(name, ".str", foreign, _public(Text))
 
 
 class Moment:
@@ -623,8 +689,10 @@ class Moment:
         """
         return _apply("date_diff", self._column, start)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))
 
 
 # ---- making columns -------------------------------------------------------------------------
@@ -683,6 +751,7 @@ def operand(value: object) -> w.Written:
     """One side of an operator: a column, a constant, or a lambda over the row."""
     if isinstance(value, Column):
         return value.tree
+    refuse_pyspark(value)
     if callable(value) and not isinstance(value, type) and not hasattr(value, "semijoin"):
         return w.Traced(value)
     if callable(value) or hasattr(value, "semijoin"):
@@ -692,6 +761,21 @@ def operand(value: object) -> w.Written:
     if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a scalar of numpy's is a plain number
     return w.Constant(value)
+
+
+def refuse_pyspark(value: object) -> None:
+    """Columns and DataFrames of PySpark look like ours, answer to every name, and belong to another program."""
+    if not type(value).__module__.startswith("pyspark."):
+        return
+    kind, shown = type(value).__name__, f"{value!r:.80}"
+    hint = {
+        "Column": "Write it with ebbflow's: from ebbflow import col, and import ebbflow.functions as F.",
+        "DataFrame": "A collection comes from flow.input(name, df.schema); live.insert(name, df) feeds it.",
+    }
+    raise NotAnExpression(
+        f"{shown} is PySpark's {kind}, and stands where ebbflow wants its own.",
+        hint=hint.get(kind, "Use columns, constants and collections of ebbflow."),
+    )
 
 
 def _apply(op: str, *args: object) -> Column:

@@ -19,6 +19,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
+from ebbflow.frontend.column import refuse_pyspark
 
 if TYPE_CHECKING:
     from ebbflow.frontend.session import Session
@@ -92,6 +93,7 @@ class Dataflow:
                 "Ordered": "order_by(...).limit(n) gives the first rows.",
                 "Grouped": "group_by(...).agg(...).",
             }
+            refuse_pyspark(collection)
             got = type(collection).__name__
             raise PlanError(
                 f'the output "{name}" takes a collection; got {got}.',

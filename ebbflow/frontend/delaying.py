@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ebbflow.columns.expression import Expr
 from ebbflow.columns.operations import converted
@@ -85,7 +85,9 @@ class Time(Column):
 
     __slots__ = ()
 
-    def __getattr__(self, name: str) -> Any:
-        if isinstance(self.tree, Named) and name == self.tree.name:
-            return Column(self.tree)
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Column:
+            if isinstance(self.tree, Named) and name == self.tree.name:
+                return Column(self.tree)
+            return super().__getattr__(name)

@@ -117,6 +117,7 @@ class Given:
         self._keyed = Keyed(len(node.schema), self.key) if self.key else None
         self._pool, self._text_id = pool, text_id
         self._types = node.schema.types
+        self._never_null = tuple(sorted({*self.key, *node.schema.never_null}))
         self._limits = tuple(RANGES.get(type_.name, -1) for type_ in self._types)  # -1: no whole number fits
         self._is_chain = len(coordinates) == 1
         self._takes_words = self._is_chain and not self.key and all(type_.name == "long" for type_ in self._types)
@@ -198,7 +199,7 @@ class Given:
             if word is None:
                 return None
             found.append(word)
-        return None if any(row[i] is None for i in self.key) else found
+        return None if any(row[i] is None for i in self._never_null) else found
 
     def _word(self, value: Any, type_: Type) -> int | None:
         """The lane of a plain value; None if it is not one."""
@@ -256,7 +257,7 @@ class Given:
             return self._add_parcel(rows, moment, diff)
         reader = self._reader_of(rows.schema, named)
         found = reader.read(rows, self._pool) if reader is not None else None
-        if found is None:
+        if found is None or self._lacks(found):
             return False
         width, count = len(self.schema), found.shape[1]
         times = repeated(moment, count) if moment is not None else found[width : width + 1].T
@@ -273,7 +274,7 @@ class Given:
             if reader is None:
                 return False
         found = reader.read(rows, self._pool, self._room)
-        if found is None:
+        if found is None or self._lacks(found):
             return False
         self._room = None
         if found.shape[1]:
@@ -302,9 +303,26 @@ class Given:
         if self.key and (diffs < 0).all() and not set(schema.names) <= set(columns):
             schema = Schema(tuple(schema.fields[i] for i in self.key))  # delete by key
         lanes = self._encode(verb, schema, columns, _names_in(time) | _names_in(diff), count)
+        if self.schema.never_null:
+            self._refuse_null(verb, schema, lanes, diffs)
         if self.key:
             lanes = self._edits_by_key(verb, schema, lanes, diffs)
         self._keep(lanes, times, diffs)
+
+    def _lacks(self, lanes: Array) -> bool:
+        """Whether a value is missing in a column that is declared not null."""
+        return any((lanes[i] == NULL).any() for i in self._never_null)
+
+    def _refuse_null(self, verb: str, schema: Schema, lanes: Array, diffs: Array) -> None:
+        counted = diffs > 0 if self.key else diffs != 0  # a deletion by key need not say what the row was
+        for i in schema.never_null:
+            missing = counted & (lanes[i] == NULL)
+            if missing.any() and schema.names[i] not in (self.schema.names[k] for k in self.key):
+                raise TypeMismatch(
+                    f'{verb} finds no value for "{plain(schema.names[i])}" of "{plain(self.name)}" in row '
+                    f"{int(np.argmax(missing))}; the schema says not null.",
+                    hint="Give the row a value, leave it out, or declare the column without not null.",
+                )
 
     def _keep(self, lanes: Array, times: Array, diffs: Array, moment: Time | None = None) -> None:
         """Have these rows for the next step, but for those that change nothing; all at one moment, if that is known."""

@@ -9,7 +9,7 @@ Rule: a group is there as long as the count of its rows is not zero; its columns
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ebbflow import functions as F
 from ebbflow.columns import written as w
@@ -22,7 +22,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
 from ebbflow.frontend import aliases
-from ebbflow.frontend.column import Column, unknown_method
+from ebbflow.frontend.column import Column, refuse_pyspark, unknown_method
 from ebbflow.frontend.lineage import called, resolved, row_of
 from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected
 from ebbflow.frontend.tracing import traced
@@ -30,7 +30,6 @@ from ebbflow.frontend.tracing import traced
 Made = TypeVar("Made")
 
 
-@aliases.second_spellings(aliases.GROUPED)
 class Grouped(Generic[Made]):
     """A collection by key, as `group_by` gives it."""
 
@@ -189,14 +188,13 @@ class Grouped(Generic[Made]):
         """
         return self._own(fn, schema, "batches")
 
-    def __getattr__(self, name: str) -> NoReturn:
-        known = [word for word in dir(Grouped) if not word.startswith("_")]
-        raise unknown_method(
-            name,
-            "A grouped collection",
-            {**aliases.FOREIGN, "head": "top(n, order_by=...)", "apply": "reduce(fn, schema)"},
-            known,
-        )
+    mean = avg  # PySpark's spelling
+
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [word for word in dir(Grouped) if not word.startswith("_")]
+            raise unknown_method(name, "A grouped collection", aliases.FOREIGN_GROUPED, known)
 
     def __repr__(self) -> str:
         return f"Grouped({called(self._graph, self._node)} by {', '.join(name for name, _ in self._keys) or 'nothing'})"
@@ -229,6 +227,7 @@ class Grouped(Generic[Made]):
         if not isinstance(column, Column) or not any(
             isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
         ):
+            refuse_pyspark(column)
             shown = column.tree if isinstance(column, Column) else repr(column)
             is_name = isinstance(column, Column) and isinstance(column.tree, w.Named)
             of = f'"{shown}"' if is_name else f'"{column}"' if isinstance(column, str) else '"x"'

@@ -23,7 +23,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
 from ebbflow.frontend.aliases import HOW
-from ebbflow.frontend.column import Column
+from ebbflow.frontend.column import Column, refuse_pyspark
 from ebbflow.frontend.lineage import called, name_here, resolved, row_of
 from ebbflow.frontend.shaping import distinct, every_column, negated, project, sum_of
 
@@ -189,6 +189,7 @@ def _read(graph: Graph, left: int, right: int, on: object) -> list[Pair]:
         return [Pair(_side(graph, left, on, "left"), _side(graph, right, on, "right"))]
     if isinstance(on, Column):
         return [_compared(graph, left, right, each) for each in _conditions(on.tree)]
+    refuse_pyspark(on)
     if callable(on):
         return _read(graph, left, right, _asked(on, graph, left, right))
     raise UnclearJoin(f"join cannot read on={on!r}.", hint=_ON)

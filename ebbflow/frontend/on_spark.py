@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.resolve import near
+from ebbflow.dataflow.plan_json import schema_json
 from ebbflow.errors import DeliveryRefused, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
 from ebbflow.frontend.given import Given, as_time, listed, whole
 from ebbflow.frontend.shown import END, Antichain, Changes
@@ -62,7 +63,7 @@ def _told(given: Given, verb: str, frame: Any, time: Any, diff: Any) -> tuple[di
     told = {
         "verb": verb,
         "input": given.name,
-        "schema": [[field.name, str(field.type)] for field in given.schema],
+        "schema": schema_json(given.schema),
         "key": list(given.key),
         "times": times,
         "diff": counted,

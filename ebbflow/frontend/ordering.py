@@ -9,7 +9,7 @@ Rule: nothing but `limit` follows `order_by`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from ebbflow.columns.expression import Expr
 from ebbflow.dataflow.graph import Graph
@@ -43,10 +43,12 @@ class Ordered(Generic[Made]):
 
     head = limit
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise only_limit(f'"{name}" after order_by')
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise only_limit(f'"{name}" after order_by')
 
     def __iter__(self) -> NoReturn:
         raise only_limit("a loop over what order_by gives")

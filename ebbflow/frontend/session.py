@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, overload
 
 import numpy as np
 
@@ -546,8 +546,11 @@ class Session:
         if hasattr(self._runtime, "discard_staged"):
             self._runtime.discard_staged()
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_method(name, "A session", FOREIGN_SESSION, [x for x in dir(Session) if not x.startswith("_")])
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [x for x in dir(Session) if not x.startswith("_")]
+            raise unknown_method(name, "A session", FOREIGN_SESSION, known)
 
     def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
         with interrupts.held():
@@ -704,6 +707,12 @@ class Session:
             return Table.of_words(shown.schema, words, self._coordinates, self._pool)
         return Table(shown.schema, changes.lanes, changes.times, changes.diffs, self._coordinates, self._pool)
 
+    @overload
+    def changes(self, name: str, as_spark: Literal[False] = False, since: Any = None) -> Table: ...
+
+    @overload
+    def changes(self, name: str, as_spark: bool, since: Any = None) -> Any: ...
+
     def changes(self, name: str, as_spark: bool = False, since: Any = None) -> Any:
         """What became complete since the last call: the columns, `_time` and `_diff`.  On Spark, if asked, a DataFrame.
 
@@ -741,6 +750,12 @@ class Session:
 
     def _nothing(self, shown: Shown) -> Changes:
         return nothing(len(shown.schema), len(self._coordinates))
+
+    @overload
+    def snapshot(self, name: str, at: Any = None, as_spark: Literal[False] = False) -> Table: ...
+
+    @overload
+    def snapshot(self, name: str, at: Any = None, *, as_spark: bool) -> Any: ...
 
     def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
         """The collection at a time: the columns and `_count`.  Without `at`, at the last complete time.

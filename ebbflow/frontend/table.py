@@ -171,7 +171,6 @@ def shown(value: object) -> str:
     return escape(plain(value))
 
 
-@aliases.second_spellings(aliases.TABLE)
 class Table:
     """Rows of a result: the columns, then `_time` and `_diff` of a change, or `_count` of a snapshot.
 
@@ -427,12 +426,18 @@ class Table:
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_lanes", "_times", "_weights") and (words := self._words) is not None:  # nobody asked for it yet
-            self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
-            self._words = None  # from here on the parts may be put in order
-            return getattr(self, name)
-        raise unknown_method(name, "A Table", aliases.FOREIGN_TABLE, [x for x in dir(Table) if not x.startswith("_")])
+    toPandas = to_pandas  # PySpark's spellings
+    toArrow = to_arrow
+
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("_lanes", "_times", "_weights") and (words := self._words) is not None:  # nobody asked yet
+                self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
+                self._words = None  # from here on the parts may be put in order
+                return getattr(self, name)
+            known = [x for x in dir(Table) if not x.startswith("_")]
+            raise unknown_method(name, "A Table", aliases.FOREIGN_TABLE, known)
 
     # ---- the rows, to look at --------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from ebbflow.columns import written as w
 from ebbflow.columns.resolve import unknown_column
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import EbbflowError, NotAnExpression
-from ebbflow.frontend.column import Column, is_no_value, lit
+from ebbflow.frontend.column import Column, is_no_value, lit, refuse_pyspark
 
 
 class Row:
@@ -67,6 +67,7 @@ def traced(fn: Callable[..., object], row: Row, verb: str) -> Column:
         ) from problem
     if isinstance(answer, Column):
         return answer
+    refuse_pyspark(answer)
     hint = (
         f'For text write ebb.lit({answer!r}), for a column r["{answer}"].'
         if isinstance(answer, str)

@@ -233,7 +233,8 @@ class _Shaping:
         schema, kinds = self.schema, [self._order_type(type_) for _, type_ in order]
         if self.key:
             extra = [Field(SEQUENCE.format(i), kind) for i, kind in enumerate(kinds)]
-            schema = Schema((*schema.fields, *extra, Field(DELETED, Type("boolean"))))
+            known = [Field(field.name, field.type) for field in schema]  # of a deletion there is only the key
+            schema = Schema((*known, *extra, Field(DELETED, Type("boolean"))))
         values, checks = zip(*(self._values(part, i) for i, part in enumerate(parts)))
         computed = [
             *(column.alias(f"_t{i}") for i, column in enumerate(times)),
@@ -408,6 +409,10 @@ class _Shaping:
             if wanted.type.name == "long":
                 least = F.lit(f'"{plain(wanted.name)}" holds {NULL}, which is kept for null')
                 reasons.append(F.when(counts & (value == F.lit(NULL)), least))
+            if not wanted.nullable and wanted.name not in self.key:  # a deletion by key need not say what the row was
+                there = F.col(f"_d{number}") > 0 if self.key else F.col(f"_d{number}") != 0
+                missing = f'"{plain(wanted.name)}" is null, and the schema of the input says not null'
+                reasons.append(F.when(there & value.isNull(), F.lit(missing)))
             if wanted.name in self.key:
                 reasons.append(F.when(value.isNull(), F.lit(f'the key "{plain(wanted.name)}" is null')))
         return columns, reasons

@@ -7,7 +7,7 @@ from ebbflow import col
 from ebbflow.errors import UnknownMethod
 from ebbflow.frontend import aliases
 from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column
+from ebbflow.frontend.column import Column, Text
 from ebbflow.frontend.grouping import Grouped
 from ebbflow.frontend.joining import HOW
 
@@ -36,6 +36,7 @@ ARGUMENTS = {
     "withColumn": (lambda e: ("x", e.src + 1), lambda e: e.with_columns(x=e.src + 1)),
     "withColumns": (lambda e: ({"x": e.src, "y": e.dst},), lambda e: e.with_columns(x=e.src, y=e.dst)),
     "withColumnRenamed": (lambda e: ("src", "from"), lambda e: e.rename({"src": "from"})),
+    "withColumnsRenamed": (lambda e: ({"src": "from"},), lambda e: e.rename({"src": "from"})),
     "unionByName": (lambda e: (e,), lambda e: e.union(e)),
     "unionAll": (lambda e: (e,), lambda e: e.union(e)),
     "crossJoin": (lambda e: (e, "2"), lambda e: e.join(e, how="cross", suffix="2")),
@@ -73,6 +74,7 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
         "endswith": ("a",),
         "contains": ("a",),
         "like": ("%a_",),
+        "ilike": ("%A_",),
     }
     assert isinstance(getattr(col("x"), word)(*arguments.get(word, ())), Column)
 
@@ -83,8 +85,20 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
 def test_every_line_of_the_tables_is_a_method(table, kind):
     for word, ours in table.items():
         assert callable(getattr(kind, word))
-        if isinstance(ours, str):
-            assert getattr(kind, word) is getattr(kind, ours)
+        owner, _, method = ours.rpartition(".")
+        assert callable(getattr(Text if owner == "str" else kind, method))
+
+
+@pytest.mark.parametrize("kind", [Collection, Column, Grouped, ebb.Table])
+def test_a_method_in_capitals_is_a_spelling_of_the_tables(kind):
+    tables = {
+        Collection: aliases.COLLECTION,
+        Column: aliases.COLUMN,
+        Grouped: aliases.GROUPED,
+        ebb.Table: aliases.TABLE,
+    }
+    capitals = {name for name in vars(kind) if not name.startswith("_") and name != name.lower()}
+    assert capitals <= set(tables[kind])
 
 
 @pytest.mark.parametrize("word", aliases.FOREIGN)

@@ -17,9 +17,9 @@ import numpy as np
 
 from ebbflow.columns.lanes import encode
 from ebbflow.columns.pool import Pool
-from ebbflow.columns.schema import NULL, Schema
-from ebbflow.dataflow.plan_json import _schema_from
-from ebbflow.errors import EbbflowError, LateTime, NoKey, WrongDiff, WrongTime
+from ebbflow.columns.schema import NULL
+from ebbflow.dataflow.plan_json import schema_from
+from ebbflow.errors import EbbflowError, LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.task import STAGED, refusal_json
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
@@ -64,7 +64,7 @@ def packing(told: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 class Packer:
     def __init__(self, told: dict[str, Any]):
-        self.told, self.schema = told, _schema_from(told["schema"])
+        self.told, self.schema = told, schema_from(told["schema"])
         self.pool = Pool()
         self.has_text = any(type_.is_text for type_ in self.schema.types)
 
@@ -127,6 +127,14 @@ class Packer:
                 f'"{told["input"]}" is complete before its frontier, {frontier}.',
                 hint=f"Use a time from {frontier} on; nothing of this call was taken in.",
             )
+        counted = diffs > 0 if told["key"] else diffs != 0  # a deletion by key need not say what the row was
+        for i in self.schema.never_null:
+            if (counted & (lanes[i] == NULL)).any():
+                raise TypeMismatch(
+                    f'{told["verb"]} finds no value in the column "{self.schema.names[i]}" of "{told["input"]}" in a '
+                    f"row; the schema says not null.",
+                    hint="Leave such rows out, or declare the column without not null.",
+                )
         if told["key"]:
             if (lanes[told["key"]] == NULL).any():
                 raise NoKey(
@@ -257,7 +265,3 @@ def staged_file(store: Store, lanes: np.ndarray, times: np.ndarray, diffs: np.nd
         arrays += [np.ascontiguousarray(lanes[:, a:b]), times[a:b], diffs[a:b]]
     data = blobs.write({"shards": found}, arrays)
     return {"file": [store.put(STAGED, [data]), len(data)], "shards": [shard for shard, _ in found]}
-
-
-def columns_of(schema: Schema) -> list[list[str]]:
-    return [[field.name, str(field.type)] for field in schema]
