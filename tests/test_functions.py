@@ -107,7 +107,8 @@ def test_what_the_compositions_give():
         rows.select(
             F.nvl2("n", F.lit(1), F.lit(0)).alias("a"), F.nullif("n", F.lit(-7)).alias("b"), F.pmod("n", 5).alias("c"),
             F.left("s", 2).alias("d"), F.right("s", 2).alias("e"), F.right("s", 0).alias("f"),
-            F.ilike("s", "AB%").alias("g"), F.quarter("day").alias("h"), F.zeroifnull("n").alias("i"), F.equal_null("n", F.lit(None)).alias("j"),
+            F.ilike("s", "AB%").alias("g"), F.quarter("day").alias("h"), F.zeroifnull("n").alias("i"),
+            F.equal_null("n", F.lit(None)).alias("j"),
         ),
     )  # fmt: skip
     flow.output("all", rows.agg(n=F.count_if("ok"), every=F.every("ok"), some=F.some("ok")))

@@ -1,4 +1,4 @@
-"""`python -m tests.mutants.kept`: bugs planted in what keeps state on disk, each of which its tests must notice.
+"""`python -m tests.mutants.kept`: bugs planted around the engine, above all in what keeps state on disk, for its tests.
 
 Rule: these are bugs of plain Python, so the tests run compiled, in a copy of the whole house.
 """
@@ -399,6 +399,33 @@ PLANTED: list[tuple[Mutant, str]] = [
             "                pass\n",
         ),
         DURABLE,
+    ),
+    (
+        Mutant(
+            "a missing value is taken in",
+            "frontend/given.py",
+            "        if self.schema.never_null:\n",
+            "        if False:\n",
+        ),
+        "tests/frontend/test_not_null.py",
+    ),
+    (
+        Mutant(
+            "Arrow's nulls are not looked for",
+            "frontend/given.py",
+            "        return any((lanes[i] == NULL).any() for i in self._never_null)\n",
+            "        return False\n",
+        ),
+        "tests/frontend/test_not_null.py",
+    ),
+    (
+        Mutant(
+            "a name of PySpark's is guessed at",
+            "functions.py",
+            "name, __all__, aliases.FOREIGN_FUNCTION)\n",
+            "name, __all__)\n",
+        ),
+        "tests/frontend/test_pyspark_words.py",
     ),
 ]
 

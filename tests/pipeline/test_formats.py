@@ -81,6 +81,25 @@ def test_two_coordinates_take_two_columns(spark):
 # ---- what is wrong with a row --------------------------------------------------------------------
 
 
+def test_a_null_where_the_schema_says_not_null_is_told(spark):
+    frame = spark.createDataFrame(
+        [(1, "a", 5, 1), (2, None, 5, 1), (3, None, 5, -1), (4, None, 5, 0)], "x long, s string, ts long, d long"
+    )
+    good, bad = rows(formats.changes(frame, time="ts", diff="d"), "x long not null, s string not null")
+    assert good == [(5, 1, 1, "a")]
+    assert bad == ['"s" is null, and the schema of the input says not null'] * 2
+
+
+def test_a_deletion_by_key_need_not_say_what_the_row_was(spark):
+    frame = spark.createDataFrame(
+        [(1, "a", 5, False), (1, None, 6, True), (2, None, 6, False)], "x long, s string, ts long, gone boolean"
+    )
+    found = formats.upsert(frame, key="x", time="ts", deleted="gone")
+    good, bad = rows(found, "x long not null, s string not null", "x")
+    assert len(good) == 2
+    assert bad == ['"s" is null, and the schema of the input says not null']
+
+
 def test_values_that_do_not_fit_are_told_with_the_row_as_given(spark):
     frame = spark.createDataFrame([("1", "5"), ("one", "5"), ("2", None), ("3", "soon")], "x string, ts string")
     good, bad = rows(formats.changes(frame, time="ts"), "x long")
