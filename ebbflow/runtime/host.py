@@ -28,8 +28,8 @@ from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.crew import Crew
 from ebbflow.runtime.gathered import Gathered
-from ebbflow.runtime.refusals import refusal
-from ebbflow.runtime.settle import LARGE_STEP, settle_down
+from ebbflow.runtime.refusals import refusal, refuse_broken
+from ebbflow.runtime.settle import LARGE_STEP, give_back, settle_down
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
 from ebbflow.times.frontier import antichain
 from ebbflow.times.lattice import told_once
@@ -144,8 +144,12 @@ class Host:
     def undo(self) -> None:
         """Take back the last advance, finished or not."""
         self.stop_all()
+        refuse_broken(self.workers)
         for worker in self.workers:
             worker.undo()
+            if worker.heap.is_overdrawn:
+                give_back(worker)
+        refuse_broken(self.workers)
 
     def close(self) -> None:
         self.stop_all()
