@@ -22,7 +22,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
-from ebbflow.errors import PlanError
+from ebbflow.errors import NoThread, PlanError
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
@@ -150,6 +150,11 @@ class Host:
             if worker.heap.is_overdrawn:
                 give_back(worker)
         refuse_broken(self.workers)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether memory ended in the middle of a kernel."""
+        return any(bool(worker.H[worker.W + h.BROKEN]) for worker in self.workers)
 
     def close(self) -> None:
         self.stop_all()
@@ -432,8 +437,11 @@ class Host:
                 self.lines[meeting.STOPPED] = 1
                 assert self.crew is not None
                 self.crew.end()
-                self.crew = Crew(self.headers[1:].tolist())
                 self.close_meeting()
+                try:
+                    self.crew = Crew(self.headers[1:].tolist())
+                except NoThread:
+                    self.crew = None  # from here on they take turns
                 self.may_walk = False
             except KeyboardInterrupt:  # the first one is told
                 continue

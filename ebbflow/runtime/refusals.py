@@ -90,6 +90,15 @@ def refusal(worker) -> EbbflowError:
     raise AssertionError(code)
 
 
+def as_refusal(error: BaseException) -> BaseException:
+    """What to raise for an error: where Python itself ran out of memory, a sentence."""
+    if not isinstance(error, MemoryError) or isinstance(error, EbbflowError):
+        return error
+    said = OutOfMemory(f"This process has too little memory for the step: {str(error) or 'Python had none'}.", hint=STAYS)
+    said.__cause__ = error
+    return said
+
+
 def refuse_broken(workers) -> None:
     """Say so if memory ended in the middle of a kernel, also behind the limit: what a worker holds means nothing then."""
     for worker in workers:

@@ -350,7 +350,7 @@ def walk(H, W):
         H[W + ROUNDS] = cur
         H[W + PHASE] = 0
         if is_used_up(H, W):  # blocks that lie free are given without a look at the limit
-            fail(H, W, USED_UP, 0, 0, H[W + LIMIT] - W)
+            fail(H, W, USED_UP, pc, 0, H[W + LIMIT] - W)
         if H[W + ERROR]:
             return FAILED
         if H[W + FUEL] < 0:

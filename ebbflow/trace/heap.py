@@ -94,7 +94,7 @@ VECTOR = 4
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
-USED_UP = 8  # the memory that may be used
+USED_UP = 8  # the memory that may be used: the instruction, whether at a meeting, and how many words there are
 
 LAST = (1 << 62) + ((1 << 62) - 1)
 FIRST_ROOM = 64  # words of a vector of the header that nothing was put into yet
@@ -184,7 +184,7 @@ def overdraw(H, W, end):
         H[W + BROKEN] = 1
         raise MemoryError("the worker's reserved memory is used up")
     if is_used_up(H, W) or 2 * end > H[W + LIMIT] + H[W + SPACE_END]:
-        fail(H, W, USED_UP, 0, 0, H[W + LIMIT] - W)
+        fail(H, W, USED_UP, H[W + PC], H[W + STAGE], H[W + LIMIT] - W)
 
 
 @kernel
