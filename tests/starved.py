@@ -69,7 +69,12 @@ def shop_steps(random: Random, size: int) -> Iterator[Step]:
     for count in (size, 2, size // 2):
         gone = random.sample(there, min(len(there), count // 3))
         new = [
-            (random.randrange(size // 4), f"name {random.randrange(count)}", random.random(), Decimal(random.randrange(9999)))
+            (
+                random.randrange(size // 4),
+                f"name {random.randrange(count)}",
+                random.random(),
+                Decimal(random.randrange(9999)),
+            )
             for _ in range(count)
         ]
         there = [*(Counter(there) - Counter(gone)).elements(), *new]

@@ -24,7 +24,7 @@ from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
 from ebbflow.runtime.late import SHOWN, Past, reading, recall, refuse_lost_times
-from ebbflow.runtime.refusals import as_refusal
+from ebbflow.runtime.refusals import refuse_plainly
 from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
@@ -87,7 +87,8 @@ class LocalRuntime:
             else:
                 self.advance_quietly(frontiers)
         except MemoryError as error:
-            raise as_refusal(error)
+            refuse_plainly(error)
+            raise
 
     def advance_aloud(self, frontiers: dict[str, Antichain]) -> None:
         """The same, and what happens is told."""
@@ -161,7 +162,8 @@ class LocalRuntime:
             is_restless = host.advance_moment(name, moment, rows, results)
         except BaseException as error:
             self.take_back()
-            raise as_refusal(error)
+            refuse_plainly(error)
+            raise
         part.frontier, self.begun = upper, []
         for one in self.inputs:
             self.frontiers[one] = upper

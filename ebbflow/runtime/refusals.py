@@ -33,7 +33,9 @@ def refusal(worker) -> EbbflowError:
     H, W, graph = worker.H, worker.W, worker.plan.graph
     code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
     if code == h.USED_UP:
-        what = f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
+        what = (
+            f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
+        )
         return OutOfMemory(what, hint=SMALLER)
     cell = worker.plan.cells[number]
     place, name = graph.places[cell.node], graph.called(cell.node)
@@ -90,17 +92,15 @@ def refusal(worker) -> EbbflowError:
     raise AssertionError(code)
 
 
-def as_refusal(error: BaseException) -> BaseException:
-    """What to raise for an error: where Python itself ran out of memory, a sentence."""
-    if not isinstance(error, MemoryError) or isinstance(error, EbbflowError):
-        return error
-    said = OutOfMemory(f"This process has too little memory for the step: {str(error) or 'Python had none'}.", hint=STAYS)
-    said.__cause__ = error
-    return said
+def refuse_plainly(error: BaseException) -> None:
+    """Where it was Python itself that ran out of memory, say so in a sentence."""
+    if isinstance(error, MemoryError) and not isinstance(error, EbbflowError):
+        what = f"This process has too little memory for the step: {str(error) or 'Python had none'}."
+        raise OutOfMemory(what, hint=STAYS) from error
 
 
 def refuse_broken(workers) -> None:
-    """Say so if memory ended in the middle of a kernel, also behind the limit: what a worker holds means nothing then."""
+    """Say so if memory ended in the middle of a kernel, even behind the limit: what a worker holds means nothing."""
     for worker in workers:
         if worker.H[worker.W + h.BROKEN]:
             raise OutOfMemory(

@@ -4,9 +4,9 @@ Kernels see memory as one array of words, `H`, and know a structure by the addre
 space that is reserved at once and takes real pages only when touched, so growing never moves anything and compiled
 code never has to return for it.  At its start lies the worker's header, known everywhere as `W`.
 
-A kernel that asks for a block gets one: what is half done when memory runs out could not be taken back.  Who goes beyond
-the limit has an error written down, at which the walk stops at its next look, and the step is undone; behind the limit
-lies the space that it needs until then.
+A kernel that asks for a block gets one: what is half done when memory runs out could not be undone.  A block beyond the
+limit is an error that is written down; the walk stops at its next look, and the step is undone.  Behind the limit lies
+the space that this takes.
 
 Rule: a block has the size of its class; it is given back to the list of that class and to no other.
 """
@@ -534,7 +534,9 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 NEAR_SLOTS = 1 << 13
-BEHIND = 1 << 36  # bytes of address space behind the limit, at least: a step that goes beyond it needs them for a moment
+BEHIND = (
+    1 << 36
+)  # bytes of address space behind the limit, at least: a step that goes beyond it needs them for a moment
 
 
 def default_reserve() -> int:

@@ -64,7 +64,9 @@ RUNTIMES: dict[str, Callable] = {
 # memory runs out in the middle of every step, until it is enough
 RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers) for workers in (1, 2, 3, 4)}
 RUNTIMES |= {
-    f"starved-{workers}-sealed": partial(starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20)
+    f"starved-{workers}-sealed": partial(
+        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20
+    )
     for workers in (1, 2, 3, 4)
 }
 RUNTIMES |= {
