@@ -526,13 +526,6 @@ MUTANTS = [
         runtime="starved-2",
     ),
     Mutant(
-        "giving back memory drops keys that are owed a visit",
-        "runtime/settle.py",
-        "w.shrink_table(H, W, tb, int(H[node + kinds.OWES + h.LEN] == 0))",
-        "w.shrink_table(H, W, tb, 1)",
-        runtime="starved-1",
-    ),
-    Mutant(
         "a vector is emptied that is only to have less room",
         "runtime/settle.py",
         "        for v in (kinds.HOLD, kinds.OWES):\n            fit(worker, node + v)\n",
