@@ -254,6 +254,18 @@ class DiskRefused(EbbflowError):
     otherwise = "Nothing of the step has happened. When there is room again, repeat it."
 
 
+class OutOfMemory(EbbflowError, MemoryError):
+    """A step needs more memory than there is."""
+
+    otherwise = "Nothing of the step has happened. Repeat it when there is memory again, or take it in smaller steps."
+
+
+class NoThread(EbbflowError, RuntimeError):
+    """The system does not start the threads in which workers run."""
+
+    otherwise = "Run it with fewer workers, or raise the system's limit of processes and threads (ulimit -u)."
+
+
 class DeliveryRefused(EbbflowError):
     """A micro-batch that is neither the next one nor the last one again."""
 

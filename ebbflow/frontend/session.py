@@ -499,7 +499,16 @@ class Session:
                 hint="close() says that no more input comes, and does what is left to do.",
             )
         self._step({given.name: ((*now[:-1], now[-1] + 1),) for given in open_})
-        return {name: self.changes(name) for name, shown in self._outputs.items() if shown.keeps_changes}
+        kept = {name: shown for name, shown in self._outputs.items() if shown.keeps_changes}
+        for shown in kept.values():
+            self._pull(shown)
+        unread = [(shown, shown.unread) for shown in kept.values()]
+        try:
+            return {name: self.changes(name) for name in kept}
+        except MemoryError:  # the step is done; what it changed is still to be read
+            for shown, changes in unread:
+                shown.unread = changes
+            raise
 
     def close(self) -> None:
         """Say that no more input comes, ever, and do what is left to do.  Results stay readable.
@@ -743,9 +752,10 @@ class Session:
         cursor = None if since is None else self._as_frontier(since, "changes")
         if not here.is_pulled:
             self._pull(shown)
-        unread, shown.unread = shown.unread, []  # a list of its own, also if nothing was read: reading is news
+        unread = shown.unread
         found = joined(unread) if unread else self._nothing(shown)
         table = self._as_table(shown, found if cursor is None else _from(found, cursor))
+        shown.unread = []  # a list of its own, also if nothing was read: reading is news
         return on_spark.as_frame(self, table) if as_spark else table
 
     def _nothing(self, shown: Shown) -> Changes:

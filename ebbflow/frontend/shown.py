@@ -10,6 +10,7 @@ Rule: at every time that is at or after `since`, the sum of what is kept is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -87,7 +88,8 @@ class Shown:
         if self.keeps_changes:
             self.unread.append(changes)
         if self._in_log > LOG and self._in_log > LOG + 2 * max(self._summed, self._log[0].count):
-            self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
+            with suppress(MemoryError):  # another time
+                self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
         self._log.append(changes)
         self._in_log += changes.count
 

@@ -37,6 +37,7 @@ from ebbflow.trace.heap import (
     DELTA,
     DELTAS,
     DIFF_OVERFLOW,
+    ERROR,
     GENERAL,
     KEEP,
     LEN,
@@ -208,6 +209,8 @@ def seal_part(H, W, nd, tb, row, n, f, g, rounds):
     step = 1 + nk + H[tb + WIDTH]
     end = row + n * step
     while row < end:
+        if H[W + ERROR]:
+            return
         m = 1
         while row + m * step < end and H[row + 2] == H[row + m * step + 2] and same(H, row + 3, row + m * step + 3, nk):
             m += 1
@@ -295,6 +298,8 @@ def visit_rows(H, W, nd, bucket, rounds):
     for x in range(0, n, step):
         if x % (AHEAD * step) == 0:
             ask_for_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+        if H[W + ERROR]:
+            break
         rc = H[rows + x + 3]
         if H[rc + nk + DONE] == serial:
             H[rc + nk + DONE] = -1

@@ -243,7 +243,7 @@ def admit_crowd(H, W, nd, rounds):
         return
     x = p
     asked = p
-    while x < p + n:
+    while x < p + n and H[W + ERROR] == 0:
         if x >= asked:
             ask_for_keys(H, W, tb, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
             asked = x + AHEAD * step

@@ -539,7 +539,7 @@ def receive_at(H, W, p, size):
     """Deliver the mail of another worker: so many words at p."""
     c = coordinates_behind(H, W)
     run = p
-    while run < p + size:
+    while run < p + size and H[W + ERROR] == 0:
         run = receive_run(H, W, run, c)
 
 

@@ -41,6 +41,7 @@ from ebbflow.trace.heap import (
     COORDS,
     DELTA,
     DELTAS,
+    ERROR,
     EVENTS,
     EVENTS2,
     FUEL,
@@ -165,6 +166,8 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w,
         if t <= told:
             count = 0
         looked += count
+        if H[W + ERROR]:
+            break
         for k in range(count):
             gy = g + H[others + k] * GROUP
             d = product(H, W, jn, a, H[gy + 1], t)
@@ -245,6 +248,8 @@ def replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w
         mine = H[q] & 1 == 1
         x = H[q] >> 1
         others = W + STORED_OUT if mine else W + STORED_IN
+        if H[W + ERROR]:
+            break
         for at in range(0, H[others + LEN], row):
             y = H[others + PTR] + at
             both = H[W + LOWER + PTR] + H[W + LOWER + LEN]  # scratch behind the frontier
@@ -389,6 +394,8 @@ def join_deltas(H, W, jn, on_left, key, h, deltas, dn, dw, rounds, position):
         s = H[e]
         if i >= old and s >= seen:
             continue
+        if H[W + ERROR]:
+            break
         rank = rank_of(H[e + 1])
         m = diff_of(H[e + 1])
         at = join_rounds(s, rounds, guard, bits)

@@ -62,6 +62,15 @@ def write_for(H, W, meeting):
 
 
 @kernel
+def forget_mail(H, W):
+    """All that was written to others, for any meeting, is forgotten."""
+    for meeting in range(2):
+        if letters_of(H, W, meeting):
+            write_for(H, W, meeting)
+    H[W + OUTBOX] = 0
+
+
+@kernel
 def open_meeting(H, at, count, place):
     """A place where the walks of the workers whose headers are listed at `at` meet by themselves; nobody is there yet.
 
@@ -86,11 +95,8 @@ def open_meeting(H, at, count, place):
 def close_meeting(H, at, count):
     """The workers meet nowhere, and all mail was read."""
     for i in range(count):
-        W = H[at + i]
-        for meeting in range(2):
-            write_for(H, W, meeting)
-        H[W + OUTBOX] = 0
-        H[W + MEETING] = 0
+        forget_mail(H, H[at + i])
+        H[H[at + i] + MEETING] = 0
 
 
 @inline

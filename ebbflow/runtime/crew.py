@@ -19,6 +19,7 @@ import numpy as np
 
 from ebbflow.columns.kernel import LINE, address_of, inline, kernel, memory, whole_lines, wrap_around
 from ebbflow.columns.memory import call_back, give_way, load_shared, store_shared
+from ebbflow.errors import NoThread
 from ebbflow.operators.meeting import STOPPED
 from ebbflow.runtime.walk import FAILED, FINISHED, FULL, PAUSED, walk
 from ebbflow.trace.heap import FUEL, MEETING
@@ -129,7 +130,7 @@ class Post:
         words[WAIT], words[WAKE] = (ctypes.cast(f, ctypes.c_void_p).value for f in (_libc.sem_wait, _libc.sem_post))
         for at in (AWAKE, HEARD):
             if _libc.sem_init(ctypes.c_void_p(words[at:].ctypes.data), 0, 0):
-                raise OSError(ctypes.get_errno(), "workers in threads need semaphores, which this system refuses")
+                raise NoThread("Workers in threads need semaphores, which this system refuses.")
 
     def stand(self) -> None:
         """The life of a thread."""
@@ -161,8 +162,14 @@ class Crew:
         ]
         self._dismiss = weakref.finalize(self, dismiss, words)
         self._dismiss.atexit = False
-        for thread in self.threads:
-            thread.start()
+        for i, thread in enumerate(self.threads):
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self.threads = self.threads[:i]
+                self.end()
+                what = f"The system refuses a thread for worker {i + 2} of {count + 1} ({error})."
+                raise NoThread(what) from None
 
     def call_up(self) -> None:
         """There will be something to do in a moment."""

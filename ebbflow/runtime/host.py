@@ -22,14 +22,14 @@ from ebbflow.columns.pool import Pool
 from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
-from ebbflow.errors import PlanError
+from ebbflow.errors import NoThread, PlanError
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
 from ebbflow.runtime.crew import Crew
 from ebbflow.runtime.gathered import Gathered
-from ebbflow.runtime.refusals import refusal
-from ebbflow.runtime.settle import LARGE_STEP, settle_down
+from ebbflow.runtime.refusals import refusal, refuse_broken
+from ebbflow.runtime.settle import LARGE_STEP, give_back, settle_down
 from ebbflow.runtime.worker import WORKERS_AT_MOST, Worker
 from ebbflow.times.frontier import antichain
 from ebbflow.times.lattice import told_once
@@ -144,8 +144,17 @@ class Host:
     def undo(self) -> None:
         """Take back the last advance, finished or not."""
         self.stop_all()
+        refuse_broken(self.workers)
         for worker in self.workers:
             worker.undo()
+            if worker.heap.is_overdrawn:
+                give_back(worker)
+        refuse_broken(self.workers)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether memory ended in the middle of a kernel."""
+        return any(bool(worker.H[worker.W + h.BROKEN]) for worker in self.workers)
 
     def close(self) -> None:
         self.stop_all()
@@ -428,8 +437,11 @@ class Host:
                 self.lines[meeting.STOPPED] = 1
                 assert self.crew is not None
                 self.crew.end()
-                self.crew = Crew(self.headers[1:].tolist())
                 self.close_meeting()
+                try:
+                    self.crew = Crew(self.headers[1:].tolist())
+                except NoThread:
+                    self.crew = None  # from here on they take turns
                 self.may_walk = False
             except KeyboardInterrupt:  # the first one is told
                 continue

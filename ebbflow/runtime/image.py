@@ -294,7 +294,7 @@ class Pages:
             return None
         if self._touched is None:
             first = self.worker.W - 8
-            self._touched = Touched(8 * (first + 1), 8 * (self.worker.heap.limit - first))
+            self._touched = Touched(8 * (first + 1), 8 * (self.worker.heap.end - first))
         return self._touched.look(8 * PAGE * pages)
 
     def _size(self) -> int:
@@ -312,14 +312,14 @@ class Written:
         H = self.worker.H
         for at in self.worker.pool_words:
             H[at] = 0
-        H[self.worker.W + h.LIMIT] = 0
+        H[self.worker.W + h.LIMIT] = H[self.worker.W + h.SPACE_END] = 0
         self.worker.forget_block()
 
     def __exit__(self, *error: object) -> None:
         H = self.worker.H
         for at in self.worker.pool_words:
             H[at] = self.worker.pool.address
-        H[self.worker.W + h.LIMIT] = self.worker.heap.limit
+        H[self.worker.W + h.LIMIT], H[self.worker.W + h.SPACE_END] = self.worker.heap.limit, self.worker.heap.end
 
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:

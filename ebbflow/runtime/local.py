@@ -24,6 +24,7 @@ from ebbflow.dataflow.rules import check
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
 from ebbflow.runtime.late import SHOWN, Past, reading, recall, refuse_lost_times
+from ebbflow.runtime.refusals import refuse_plainly
 from ebbflow.runtime.worker import LIMITS
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
@@ -80,10 +81,14 @@ class LocalRuntime:
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         """Do all the work that these frontiers of the inputs complete."""
-        if events.is_heard():
-            self.advance_aloud(frontiers)
-        else:
-            self.advance_quietly(frontiers)
+        try:
+            if events.is_heard():
+                self.advance_aloud(frontiers)
+            else:
+                self.advance_quietly(frontiers)
+        except MemoryError as error:
+            refuse_plainly(error)
+            raise
 
     def advance_aloud(self, frontiers: dict[str, Antichain]) -> None:
         """The same, and what happens is told."""
@@ -155,8 +160,9 @@ class LocalRuntime:
         self.begun = [part]
         try:
             is_restless = host.advance_moment(name, moment, rows, results)
-        except BaseException:
+        except BaseException as error:
             self.take_back()
+            refuse_plainly(error)
             raise
         part.frontier, self.begun = upper, []
         for one in self.inputs:
@@ -170,9 +176,13 @@ class LocalRuntime:
         self.begun = []
 
     def rest(self) -> None:
-        """The last advance is done and shown: what it left is put in order."""
+        """The last advance is done and shown: what it left is put in order, as far as there is memory for it."""
         for part in self.parts:
-            part.host.rest()
+            try:
+                part.host.rest()
+            except MemoryError:
+                if part.host.is_broken:
+                    self.begun = [part]  # the next advance says so
 
     def advance_in_stages(self, frontiers: dict[str, Antichain]) -> None:
         exported: dict[str, list[Rows]] = {}
@@ -262,9 +272,11 @@ class LocalRuntime:
                     part.buffered[name] = [passed[name]]
 
     def take(self, output: str) -> Rows:
-        blocks = self.done.pop(output, None)
+        blocks = self.done.get(output)
         if blocks:
-            return blocks[0] if len(blocks) == 1 else together(blocks)
+            whole = together(blocks)  # for which there may be no memory: then they stay
+            del self.done[output]
+            return whole
         return nothing(self.lanes[output], self.coordinates)
 
     def frontier(self, output: str) -> Antichain:

@@ -9,12 +9,14 @@ import numpy as np
 
 from ebbflow.columns.evaluate import overflowed
 from ebbflow.columns.lanes import from_lane
-from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, WrongTime
+from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
 from ebbflow.trace.segment import DIFF_AT_MOST
 
 STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
+SMALLER = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
+LOST = "Close the session and begin again; one with a checkpoint opens again with its last step."
 
 
 def told(times: np.ndarray) -> str:
@@ -30,6 +32,11 @@ def refusal(worker) -> EbbflowError:
     """What to raise for the error that the worker's walk wrote down."""
     H, W, graph = worker.H, worker.W, worker.plan.graph
     code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
+    if code == h.USED_UP:
+        what = (
+            f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
+        )
+        return OutOfMemory(what, hint=SMALLER)
     cell = worker.plan.cells[number]
     place, name = graph.places[cell.node], graph.called(cell.node)
     try:
@@ -83,6 +90,22 @@ def refusal(worker) -> EbbflowError:
                 hint="Advance the frontier in smaller steps, so that older times can be folded together.",
             )
     raise AssertionError(code)
+
+
+def refuse_plainly(error: BaseException) -> None:
+    """Where it was Python itself that ran out of memory, say so in a sentence."""
+    if isinstance(error, MemoryError) and not isinstance(error, EbbflowError):
+        what = f"This process has too little memory for the step: {str(error) or 'Python had none'}."
+        raise OutOfMemory(what, hint=STAYS) from error
+
+
+def refuse_broken(workers) -> None:
+    """Say so if memory ended in the middle of a kernel, even behind the limit: what a worker holds means nothing."""
+    for worker in workers:
+        if worker.H[worker.W + h.BROKEN]:
+            raise OutOfMemory(
+                f"The memory of worker {worker.me} ended so suddenly that what it held is lost.", hint=LOST
+            )
 
 
 def group_of(worker, cell) -> dict[str, object]:

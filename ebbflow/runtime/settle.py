@@ -10,14 +10,19 @@ Rule: it is done between two advances, and nothing that it does can be seen in a
 from __future__ import annotations
 
 from ebbflow.operators import node as kinds
+from ebbflow.runtime import walk as w
 from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 from ebbflow.trace import spine as spines
 from ebbflow.trace import table as tables
+from ebbflow.trace import tally
 
 LARGE_STEP = 1 << 14  # rows of a step that leaves more to do than the next one should
 EFFORT = 1 << 16
 TURNS = 1 << 12
+FEW_WORDS = 1 << 12  # of an empty vector, which it may keep
+PASSING = (h.EVENTS, h.EVENTS2, h.VALUES, h.DELTA, h.SORTED, h.UNDO, h.SLOTS, h.MOMENTS, h.STORED_IN, h.STORED_OUT)
+PASSING += (h.SEEDS, h.BULK, h.BULK2, h.COUNTS, h.DRAFT, h.STREAM, h.PAIR, h.RUNS, h.LINES)
 
 
 def settle_down(worker: Worker) -> None:
@@ -27,6 +32,47 @@ def settle_down(worker: Worker) -> None:
         if not is_busy(worker):
             break
     worker.heap.gather()
+
+
+def give_back(worker: Worker) -> None:
+    """After a step that needed too much memory was undone: what it has left to no use is free for others.
+
+    That is the room of vectors that are empty, and keys of which nothing is left.
+    """
+    H, W = worker.H, worker.W
+    for v in vectors_in_passing(worker):
+        H[v + h.LEN] = 0
+        fit(worker, v)
+    for node in worker.at:
+        for v in (kinds.HOLD, kinds.OWES):
+            fit(worker, node + v)
+        if tb := int(H[node + kinds.TB]):
+            w.shrink_table(H, W, tb, int(H[node + kinds.OWES + h.LEN] == 0))
+        if ty := int(H[node + kinds.TALLY_AT]):
+            tally.spread_tally(H, W, ty, 1)
+    worker.heap.gather()
+    worker.heap.trim()
+
+
+def fit(worker: Worker, v: int) -> None:
+    """A vector that has far more room than content gets less."""
+    H, W = worker.H, worker.W
+    if H[v + h.CAP] > FEW_WORDS and H[v + h.LEN] * 8 < H[v + h.CAP]:
+        words = worker.heap.vector(v).copy()
+        h.drop_vector(H, W, v)
+        h.reserve(H, W, v, h.FIRST_ROOM)
+        worker.heap.load(v, words)
+
+
+def vectors_in_passing(worker: Worker) -> list[int]:
+    """The vectors that hold something only while a step is under way."""
+    H, W = worker.H, worker.W
+    mail = [W + h.MAIL, int(H[W + h.OTHER_MAIL])]
+    found = [letters + h.VECTOR * i for letters in mail if letters for i in range(int(H[W + h.WORKERS]))]
+    found += [W + v for v in PASSING]
+    found += [node + v for node in worker.at for v in (kinds.BUFFER, kinds.ASK, kinds.ANSWER)]
+    tallies = [int(H[node + kinds.TALLY_AT]) for node in worker.at]
+    return found + [ty + v for ty in tallies if ty for v in (tally.T_OPEN, tally.T_LOG)]
 
 
 def is_busy(worker: Worker) -> bool:

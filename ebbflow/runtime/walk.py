@@ -28,7 +28,16 @@ from ebbflow.operators.edges import (
     release_held,
 )
 from ebbflow.operators.mail import least_in_letter, letter_for
-from ebbflow.operators.meeting import agree_on, all_arrived, arrive, is_stopped, say_least, take_mail, write_for
+from ebbflow.operators.meeting import (
+    agree_on,
+    all_arrived,
+    arrive,
+    forget_mail,
+    is_stopped,
+    say_least,
+    take_mail,
+    write_for,
+)
 from ebbflow.operators.moment import close_moment
 from ebbflow.operators.near import AHEAD, ask_for_slots, ask_for_visits
 from ebbflow.operators.node import (
@@ -90,8 +99,8 @@ from ebbflow.trace.heap import (
     KEEPING,
     KEY_AT,
     LEN,
+    LIMIT,
     LOOSE,
-    MAIL,
     MEETING,
     MET,
     MOMENTS,
@@ -111,18 +120,19 @@ from ebbflow.trace.heap import (
     STEP,
     STREAM,
     UNDO,
-    VECTOR,
+    USED_UP,
     VISITS,
     WORKERS,
     alloc,
     copy_words,
     fail,
     hash_lanes,
+    is_used_up,
     push_word,
     release,
     reserve,
 )
-from ebbflow.trace.segment import OLD, STAMP, push_entry, sort_rows, touch
+from ebbflow.trace.segment import OLD, STAMP, push_entry, shrink, sort_rows, touch
 from ebbflow.trace.spine import cut_spine, tend
 from ebbflow.trace.table import (
     ADDRESS,
@@ -339,6 +349,8 @@ def walk(H, W):
         H[W + PC] = pc
         H[W + ROUNDS] = cur
         H[W + PHASE] = 0
+        if is_used_up(H, W):  # blocks that lie free are given without a look at the limit
+            fail(H, W, USED_UP, pc, 0, H[W + LIMIT] - W)
         if H[W + ERROR]:
             return FAILED
         if H[W + FUEL] < 0:
@@ -453,6 +465,8 @@ def feed_columns(H, W, nd, lanes, columns, far, ranks, rstep, diffs, dstep, n):
             H[e + k] = H[columns + k * far + i]
         if i % 4096 == 4095:
             flush_edges(H, W, nd, SINGLE)
+            if H[W + ERROR]:
+                break
     flush_edges(H, W, nd, SINGLE)
     H[W + CROWD] = 0
 
@@ -530,6 +544,43 @@ def seal_records(H, W, tb, p, n):
 
 
 @kernel
+def shrink_slots(H, W, tb):
+    """A table with far more slots than records gets fewer."""
+    n = H[tb + COUNT]
+    if H[tb + MASK] > 1024 and n * 16 < H[tb + MASK]:
+        size = 16
+        while size < 4 * n:
+            size *= 2
+        resize(H, W, tb, size)
+
+
+@kernel
+def shrink_table(H, W, tb, forgets):
+    """Give back what the keys of a table do not need: room of their segments, and keys that have no entry.
+
+    needs:  between two advances, with nothing pending at the table's node; nothing owed there, if it forgets keys.
+    leaves: every entry as it is: nothing is folded.
+    """
+    nk = H[tb + KEYS]
+    i = 0
+    while i <= H[tb + MASK]:
+        rc = H[H[tb + SLOTS_AT] + i] & ADDRESS
+        entries = 0
+        if rc:
+            for f in range(H[tb + FAMILIES]):
+                sg = rc + nk + SEGMENTS + f * SEGMENT
+                shrink(H, W, sg, H[tb + WIDTH + f])
+                entries += H[sg + LEN]
+        if rc and entries == 0 and forgets:
+            forget_key(H, tb, rc, hash_lanes(H, rc, nk))
+            release(H, W, rc, H[tb + RECORD])
+        else:
+            i += 1
+    H[tb + HAND] = -1
+    shrink_slots(H, W, tb)
+
+
+@kernel
 def sweep(H, W, tb, fuel):
     """Look at some slots of a table: forget keys of which nothing is left, and seal cold ones when there are too many.
 
@@ -569,11 +620,7 @@ def sweep(H, W, tb, fuel):
         n = H[tb + COUNT]
         H[tb + SWEEP_AT] = 2 * n + 1024
         H[tb + EVICT_AT] = n + (n >> 3)
-        if H[tb + MASK] > 1024 and n * 16 < H[tb + MASK]:
-            size = 16
-            while size < 4 * n:
-                size *= 2
-            resize(H, W, tb, size)
+        shrink_slots(H, W, tb)
 
 
 @kernel
@@ -679,6 +726,8 @@ def quick_step(W, nd, program, step, rows, words):
                 H[e + k] = rows[k, i]
             if i % 4096 == 4095:
                 flush_edges(H, W, nd, SINGLE)
+                if H[W + ERROR]:
+                    break
         flush_edges(H, W, nd, SINGLE)
         H[W + CROWD] = 0
     return outcome(H, W, walk(H, W))
@@ -815,6 +864,5 @@ def undo(H, W, nodes, count):
         H[sg + OLD] = H[u + at + 2]
         at += 3 + n
     H[W + UNDO + LEN] = 0
-    for i in range(H[W + WORKERS]):
-        H[W + MAIL + VECTOR * i + LEN] = 0
+    forget_mail(H, W)
     H[W + ERROR] = 0

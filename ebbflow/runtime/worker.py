@@ -378,6 +378,7 @@ class Worker:
         self.step += 1
         H[W + h.STEP] = self.step
         H[W + h.PC], H[W + h.ROUNDS], H[W + h.PHASE] = self.program, 0, 0
+        H[W + h.QUIET] = H[W + h.STAGE] = 0  # a walk that was given up may have been at, or behind, any meeting
         H[W + h.ERROR] = 0
         if self.plan.general:
             self.heap.load(W + h.UPPER, np.array(upper, np.int64).reshape(-1))

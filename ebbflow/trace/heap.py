@@ -4,6 +4,10 @@ Kernels see memory as one array of words, `H`, and know a structure by the addre
 space that is reserved at once and takes real pages only when touched, so growing never moves anything and compiled
 code never has to return for it.  At its start lies the worker's header, known everywhere as `W`.
 
+A kernel that asks for a block gets one: what is half done when memory runs out could not be undone.  A block beyond the
+limit is an error that is written down; the walk stops at its next look, and the step is undone.  Behind the limit lies
+the space that this takes.
+
 Rule: a block has the size of its class; it is given back to the list of that class and to no other.
 """
 
@@ -19,7 +23,7 @@ from ebbflow.columns.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, l
 
 # ---- the header of a worker, as offsets from W -----------------------------------------------
 BUMP = 0  # the first word never given out
-LIMIT = 1  # the end of the reserved space
+LIMIT = 1  # where the space ends that may be used; as many words may be handed out and not given back
 STEP = 2  # the number of the slice in progress
 FIRST = 3  # the number of the first slice of this advance; segments older than that are saved before they change
 KEEPING = 4  # whether segments are saved so that the advance can be undone
@@ -79,7 +83,9 @@ QUIET = CROWD + 30  # whether this round of a loop needs no meeting but the one 
 OTHER_MAIL = CROWD + 31  # the address of as many vectors as in MAIL, for every other meeting, or 0
 OUTBOX = CROWD + 32  # how far from MAIL the vectors are that are written now: 0, or those
 MAILED = CROWD + 33  # how many rows were sent to other workers
-HEADER = CROWD + 34  # so that lines of cache begin where structures do
+SPACE_END = CROWD + 34  # the end of the reserved space
+BROKEN = CROWD + 35  # whether even that was not enough: a kernel ended in the middle
+HEADER = CROWD + 42  # so that lines of cache begin where structures do
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -88,8 +94,10 @@ VECTOR = 4
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
+USED_UP = 8  # the memory that may be used: the instruction, whether at a meeting, and how many words there are
 
 LAST = (1 << 62) + ((1 << 62) - 1)
+FIRST_ROOM = 64  # words of a vector of the header that nothing was put into yet
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
@@ -151,6 +159,35 @@ def cut(H, W, size):
 
 
 @kernel
+def fail(H, W, code, node, rank, word):
+    """Remember the first thing that went wrong; the walk stops at its next look."""
+    if H[W + ERROR] == 0:
+        H[W + ERROR] = code
+        H[W + ERROR_NODE] = node
+        H[W + ERROR_RANK] = rank
+        H[W + ERROR_WORD] = word
+
+
+@inline
+def is_used_up(H, W):
+    """Whether more words are handed out than may be."""
+    return H[W + LIVE] > H[W + LIMIT] - W - HEADER
+
+
+@kernel
+def overdraw(H, W, end):
+    """A block ends beyond the limit, here.
+
+    leaves: an error, unless that is only because blocks of other sizes lie free, and half of the space behind is left.
+    """
+    if end > H[W + SPACE_END]:
+        H[W + BROKEN] = 1
+        raise MemoryError("the worker's reserved memory is used up")
+    if is_used_up(H, W) or 2 * end > H[W + LIMIT] + H[W + SPACE_END]:
+        fail(H, W, USED_UP, H[W + PC], H[W + STAGE], H[W + LIMIT] - W)
+
+
+@kernel
 def alloc(H, W, n):
     """A block of at least n words, content undefined."""
     i = size_class(n)
@@ -170,7 +207,7 @@ def alloc(H, W, n):
     p = H[W + BUMP]
     end = p + class_size(i)
     if end > H[W + LIMIT]:
-        raise MemoryError("the worker's reserved memory is used up")
+        overdraw(H, W, end)
     H[W + BUMP] = end
     if CHECKED:
         mark_words(p, n, 0)
@@ -229,8 +266,8 @@ def regrow(H, W, v, n):
     """Move the vector at v to a block with room for n words."""
     cap = H[v + CAP]
     new = cap * 2 if cap < HUGE else cap * H[W + GROWTH]
-    if new < n:
-        new = n
+    if new < n or H[W + BUMP] + new > H[W + LIMIT]:
+        new = n  # where memory is short, no more than is needed: sizes are some way apart as it is
     class_ = size_class(new)
     if class_size(class_) >= HUGE and H[W + GROWTH] > 2:
         for larger in range(class_, class_ + 5):  # up to four times as large: its pages are there already
@@ -336,16 +373,6 @@ def sum_fits(a, b):
     return a <= LAST - b if b >= 0 else a >= -LAST - b
 
 
-@kernel
-def fail(H, W, code, node, rank, word):
-    """Remember the first thing that went wrong; the walk stops at its next look."""
-    if H[W + ERROR] == 0:
-        H[W + ERROR] = code
-        H[W + ERROR_NODE] = node
-        H[W + ERROR_RANK] = rank
-        H[W + ERROR_WORD] = word
-
-
 # ---- rounds: one word, outermost loop in the high bits, a guard bit above each field --------------
 
 
@@ -371,7 +398,9 @@ class Heap:
 
     def __init__(self, reserve_bytes: int | None = None, base: int | None = None):
         self.H = memory()
-        size = reserve_bytes or default_reserve()
+        asked = reserve_bytes or default_reserve()
+        # behind the limit lies as much again; where the place was chosen, others lie there, and half of it is enough
+        size = asked if base is not None else asked + max(asked, BEHIND)
         while True:
             try:
                 self._map: Fixed | mmap.mmap = (
@@ -386,19 +415,26 @@ class Heap:
         start = self._words.ctypes.data // 8 - 1
         self.W = W = start + 8
         self.H[W + BUMP] = W + HEADER
-        self.limit = start + size // 8
+        self.end = start + size // 8  # of the reserved space
+        self.limit = start + min(asked, size // 2) // 8
         self.all_open()
+        self.H[W + SPACE_END] = self.end
         self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
         self.H[W + NEAR] = NEAR_SLOTS
         self.H[W + GROWTH] = 2 if self.is_placed else 4  # pages that nobody touches cost nothing, but in an image
         for i in range(23):
-            reserve(self.H, W, W + VECTORS + 4 * i, 64)
+            reserve(self.H, W, W + VECTORS + 4 * i, FIRST_ROOM)
 
     @property
     def is_placed(self) -> bool:
         """Whether its place was chosen, as that of a heap which is kept as an image."""
         return isinstance(self._map, Fixed)
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether blocks were ever given out that lie beyond the limit."""
+        return bool(self.H[self.W + BUMP] > self.H[self.W + LIMIT])
 
     @property
     def words(self) -> np.ndarray:
@@ -416,7 +452,7 @@ class Heap:
 
     def all_open(self) -> None:
         """In checked mode: which words nobody holds is not known, or no longer; those given back from here on are."""
-        all_open(self.W - 8, self.limit)
+        all_open(self.W - 8, self.end)
 
     def close(self) -> None:
         """Give a chosen place back; from here on nobody may use the heap.  One that the system chose goes by itself."""
@@ -466,10 +502,11 @@ class Heap:
         long = np.bincount(runs)[runs]
         place = np.arange(len(blocks)) - first
         whole = place < long // together * together
+        left, gathered = np.concatenate([kept, blocks[~whole]]), blocks[whole & (place % together == 0)]
         H[W + FREE + MIDDLING] = 0
-        free_again(H, W, MIDDLING, np.concatenate([kept, blocks[~whole]]))
-        if whole.any():
-            free_again(H, W, GATHERED, blocks[whole & (place % together == 0)])
+        free_again(H, W, MIDDLING, left)
+        if len(gathered):
+            free_again(H, W, GATHERED, gathered)
             H[W + LOOSE] = 1
 
     def trim(self) -> None:
@@ -497,6 +534,9 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 NEAR_SLOTS = 1 << 13
+BEHIND = (
+    1 << 36
+)  # bytes of address space behind the limit, at least: a step that goes beyond it needs them for a moment
 
 
 def default_reserve() -> int:

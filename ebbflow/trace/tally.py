@@ -55,8 +55,8 @@ def free_slot(H, slots, mask, width, h):
 
 
 @kernel
-def room_for(H, W, ty, more):
-    """Make sure that so many more keys fit; entries that are zero and not open leave when the others move.
+def spread_tally(H, W, ty, more):
+    """Move the entries to as many slots as they need with so many more; those that are zero and not open leave.
 
     leaves: the addresses of open entries follow them.
     """
@@ -65,8 +65,6 @@ def room_for(H, W, ty, more):
     nk = H[ty + T_KEYS]
     old = H[ty + T_SLOTS]
     size = H[ty + T_MASK] + 1
-    if (H[ty + T_COUNT] + more) * 4 <= size * 3:
-        return
     live = 0
     for i in range(size):
         e = old + i * width
@@ -93,6 +91,13 @@ def room_for(H, W, ty, more):
     H[ty + T_SLOTS] = slots
     H[ty + T_MASK] = new - 1
     H[ty + T_COUNT] = live
+
+
+@kernel
+def room_for(H, W, ty, more):
+    """Make sure that so many more keys fit."""
+    if (H[ty + T_COUNT] + more) * 4 > (H[ty + T_MASK] + 1) * 3:
+        spread_tally(H, W, ty, more)
 
 
 @kernel

@@ -28,6 +28,10 @@ def durable(graph: Graph, pool: Pool, **options):
     return import_module("tests.meaning.restarting").Restarting(graph, pool, **options)
 
 
+def starved(graph: Graph, pool: Pool, **options):
+    return import_module("tests.meaning.starving").Starved(graph, pool, **options)
+
+
 def oracle(graph: Graph, pool: Pool):
     return import_module("ebbflow.runtime.oracle").OracleRuntime(graph, pool=pool)
 
@@ -56,6 +60,14 @@ RUNTIMES: dict[str, Callable] = {
     "local-sealed-sliced": partial(
         local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20, near_slots=0
     ),
+}
+# memory runs out in the middle of every step, until it is enough
+RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers) for workers in (1, 2, 3, 4)}
+RUNTIMES |= {
+    f"starved-{workers}-sealed": partial(
+        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20
+    )
+    for workers in (1, 2, 3, 4)
 }
 RUNTIMES |= {
     "tasks-narrow": partial(tasks, shards=3),

@@ -486,4 +486,50 @@ MUTANTS = [
         "        consolidate.leave_place(self.H, self.outputs[output][0])\n",
         runtime="local-1-sliced",
     ),
+    Mutant(
+        "who runs out of memory keeps the others waiting",
+        "runtime/worker.py",
+        "self.H[int(self.H[self.W + h.MEETING]) + meeting.STOPPED] = 1",
+        "pass",
+        runtime="starved-2",
+    ),
+    Mutant(
+        "a walk that was given up leaves a round in which nobody meets",
+        "runtime/worker.py",
+        "H[W + h.QUIET] = H[W + h.STAGE] = 0",
+        "H[W + h.STAGE] = 0",
+        runtime="starved-2",
+    ),
+    Mutant(
+        "undoing forgets the mail for every other meeting only",
+        "operators/meeting.py",
+        """    for meeting in range(2):
+        if letters_of(H, W, meeting):
+            write_for(H, W, meeting)
+""",
+        """    write_for(H, W, 1)
+""",
+        runtime="starved-2",
+    ),
+    Mutant(
+        "a block beyond the limit is not written down, and an exception ends the kernel",
+        "trace/heap.py",
+        "    if end > H[W + SPACE_END]:\n        H[W + BROKEN] = 1\n",
+        "    if end > H[W + LIMIT]:\n",
+        runtime="starved-1",
+    ),
+    Mutant(
+        "what is left of a refused step stays where memory ran out",
+        "runtime/walk.py",
+        "                if H[sg + STAMP] >= H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
+        "                if H[sg + STAMP] > H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
+        runtime="starved-2",
+    ),
+    Mutant(
+        "a vector is emptied that is only to have less room",
+        "runtime/settle.py",
+        "        for v in (kinds.HOLD, kinds.OWES):\n            fit(worker, node + v)\n",
+        "        for v in (kinds.HOLD, kinds.OWES):\n            H[node + v + h.LEN] = 0\n",
+        runtime="starved-1",
+    ),
 ]

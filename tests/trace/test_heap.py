@@ -182,12 +182,40 @@ def test_words_that_are_kept_stay():
     assert bench.words(zeros, 100) == [0] * 100 and bench.words(kept, 3) == [3, -1, 4] and none
 
 
-def test_a_heap_that_is_used_up_says_so_and_what_was_held_is_there():
+@pytest.mark.interpreted
+def test_who_goes_beyond_the_limit_gets_its_block_and_an_error_is_written_down():
+    bench = Bench(reserve=1 << 20)
+    H, W = bench.H, bench.W
+    p = bench.heap.keep(range(1000))
+    assert bench[h.ERROR] == 0 and not bench.heap.is_overdrawn
+    q = int(h.alloc(H, W, 1 << 17))
+    assert bench[h.ERROR] == h.USED_UP and 0 < bench[h.ERROR + 3] <= 1 << 17 and bench.heap.is_overdrawn
+    H[q : q + (1 << 17)] = 7
+    assert bench.words(p, 1000) == list(range(1000))
+    h.release(H, W, q, 1 << 17)
+    bench[h.ERROR] = 0
+    assert h.alloc(H, W, 1 << 10) and bench[h.ERROR] == 0  # the limit is one of what is held, not of what was
+
+
+@pytest.mark.interpreted
+def test_where_most_of_the_space_behind_the_limit_is_gone_an_error_is_written_down_whatever_is_held():
+    bench = Bench(reserve=1 << 20)
+    bench[h.SPACE_END] = bench[h.BUMP] + 8192
+    bench[h.LIMIT] = bench[h.BUMP]
+    bench[h.LIVE] = 0
+    for _ in range(32):
+        h.alloc(bench.H, bench.W, 128)
+    assert bench[h.ERROR] == 0
+    h.alloc(bench.H, bench.W, 128)
+    assert bench[h.ERROR] == h.USED_UP
+
+
+def test_a_heap_whose_space_is_used_up_says_so_and_what_was_held_is_there():
     bench = Bench(reserve=1 << 20)
     p = bench.heap.keep(range(1000))
     with pytest.raises(MemoryError):
-        h.alloc(bench.H, bench.W, 1 << 18)
-    assert bench.words(p, 1000) == list(range(1000))
+        h.alloc(bench.H, bench.W, 1 << 34)
+    assert bench[h.BROKEN] and bench.words(p, 1000) == list(range(1000))
     assert h.alloc(bench.H, bench.W, 100)
 
 
