@@ -186,6 +186,7 @@ class _Lowering:
         self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
         self.arrangements: dict[tuple[int, tuple[str, ...]], Family] = {}
         self.rotated: dict[int, int] = {}  # arrangements of a loop variable that are left out: the body's reduction
+        self.kept_by: dict[int, tuple[str, ...]] = {}  # the bodies that are read so, each by one key
         self.indexed: dict[int, tuple[str, ...]] = {}  # distincts kept by part of their columns
         self.turns: dict[int, tuple[Cell, Cell]] = {}  # joins with such a variable: with its start, with the body
         self.beginnings: set[int] = set()  # cells that arrange only what a variable starts with
@@ -362,14 +363,13 @@ class _Lowering:
             return
         schema = self.graph.schemas[source]
         found = self.graph.nodes[source]
-        if isinstance(found, n.Reduce) and set(found.key) == set(node.key):
+        if isinstance(found, n.Reduce) and found.key == node.key and source not in self.indexed:
             cell = self.emitters[source]
             cell.readers += 1
             cell.notes.append("read as an arrangement by its own key")
             values = tuple(name for name in found.schema.names if name not in found.key)
-            if found.key == node.key:
-                self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
-                return
+            self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
+            return
         values = tuple(name for name in schema.names if name not in node.key)
         cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
         self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
@@ -398,18 +398,19 @@ class _Lowering:
                 continue
             if all(self.is_joined_outside(i, variable, c) for c in self.consumers[i]):
                 self.rotated[i] = body
+                self.kept_by[body] = node.key
                 if set(graph.nodes[body].key) != set(node.key):
                     self.indexed[body] = node.key
 
     def is_kept_by(self, body: int, key: tuple[str, ...]) -> bool:
-        """Whether the body is a reduction whose answers lie by this key, or can."""
+        """Whether the body is a reduction whose answers lie by this key, or can: they lie by one key only."""
         node = self.graph.nodes[body]
-        if not isinstance(node, n.Reduce):
+        if not isinstance(node, n.Reduce) or self.kept_by.get(body, key) != key:
             return False
         if node.key == key:
             return True
         distinct = node.reducer == n.Threshold(None) and not self.general
-        return distinct and set(key) < set(node.key) and self.indexed.get(body, key) == key and len(key) > 0
+        return distinct and set(key) < set(node.key) and len(key) > 0
 
     def is_joined_outside(self, arrange: int, variable: int, consumer: int) -> bool:
         """Whether a reader is a join, in the variable's own loop, with something from outside of it."""
