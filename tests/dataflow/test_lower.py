@@ -323,3 +323,35 @@ def test_a_condition_and_columns_that_fit_only_apart_stay_apart():
         flow.output("out", t.filter(condition).select(**{f"c{i}": ebb.col("a") + i for i in range(40)}))
 
     assert [row[:2] for row in computed(program)["out"]] == [(1, 2), (6, 7), (7, 8), (9, 10)]
+
+
+def test_a_loop_variable_is_joined_by_its_whole_row_and_by_part_of_it():
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a long, b long"), flow.input("u", "a long, b long, c long")
+    w = flow.input("w", "b long, z long")
+
+    def body(v):
+        whole = v.join(u.distinct(), on=["a", "b"]).select("a", b="c")
+        part = v.join(w.distinct(), on="b").select("a", b="z")
+        return (whole + part + t).distinct()
+
+    flow.output("out", t.distinct().iterate(body))
+    found = flow.compute(t=[(1, 1)], u=[(1, 1, 10), (1, 2, 20)], w=[(1, 2), (2, 3)])["out"].rows()
+    assert found == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 10, 1), (1, 20, 1)]
+
+
+def test_a_body_that_is_kept_by_part_of_its_row_is_joined_by_the_whole_of_it():
+    flow = ebb.Dataflow()
+    t, w = flow.input("t", "a long, b long"), flow.input("w", "b long, z long")
+
+    def body(v):
+        following = (v.join(w.distinct(), on="b").select("a", b="z") + t).distinct()
+        back = following.join(t.distinct(), on=["a", "b"]).select("a", "b")
+        return following, back
+
+    found, back = flow.iterate(lambda v, back: body(v), v=t.distinct(), back=t.distinct())
+    flow.output("out", found)
+    flow.output("back", back)
+    shown = flow.compute(t=[(1, 1), (2, 1)], w=[(1, 2), (2, 3)])
+    assert shown["out"].rows() == [(a, b, 1) for a in (1, 2) for b in (1, 2, 3)]
+    assert shown["back"].rows() == [(1, 1, 1), (2, 1, 1)]

@@ -1,9 +1,9 @@
 """The calls of the public interface on plain dictionaries: what each method of a collection means at one time.
 
-A program as people write it is run on this module in place of ebbflow: a collection is a dictionary from row to count,
-a method makes the next dictionary at once, a loop calls its body until nothing changes.  Nothing is shared with the
-package, neither names of columns nor nulls nor types, so that a mistake of the frontend is noticed as well as one of the
-planner.  `col`, `lit`, `when` and the aggregates stand here under the names they have in ebbflow.
+A program as people write it is run on this module in place of ebbflow: a collection is a dictionary from row to
+count, a method makes the next dictionary at once, a loop calls its body until nothing changes.  Nothing is shared with
+the package, neither names of columns nor nulls nor types, so that a mistake of the frontend is noticed as well as one
+of the planner.  `col`, `lit`, `when` and the aggregates stand here under the names they have in ebbflow.
 
 Rule: written from DESIGN.md's meaning of each method; what a program means at a time depends on its inputs there alone.
 """
@@ -163,7 +163,7 @@ class Value:
                 found = x(row)
                 if found is None:
                     return None
-                return True if any(v is not None and rank(v) == rank(found) for v in values) else False
+                return any(v is not None and rank(v) == rank(found) for v in values)
 
             return "boolean", holds
 
@@ -420,7 +420,7 @@ _min = aggregate(lambda counts: next(iter(present(counts)), None), lambda kind: 
 _avg = aggregate(mean, lambda kind: sum_type(kind) and "double")
 
 
-class ebb:  # noqa: N801 - stands where the package stands in a program
+class ebb:
     """What a program writes as `ebb.name`."""
 
     lit, when, concat, col = staticmethod(lit), staticmethod(when), staticmethod(concat), staticmethod(col)
@@ -694,16 +694,20 @@ class Bag:
         origins = [*self.origins, *(other.origins[i] for i in others)]
         roots = [*self.roots, *(other.roots[i] for i in others)]
         if how in ("right", "full"):
-            back = dict(shared)
-            if len(back) < len(set(shared)):
-                raise Refused("one column that is the partner of two")
-            for i, j in back.items():
-                types[i] = common([types[i], other.types[j]])
-                origins[i], roots[i] = origins[i] | other.origins[j], roots[i] | other.roots[j]
+            back: dict = {}  # a column on the left that is a key shows the key of a row that is only on the right
+            for left, right in pairs:
+                if left.op == "column":
+                    at, (kind, fn) = self.find(*left.parts), right.of(other)
+                    if at in back:
+                        raise Refused("one column that is the partner of two")
+                    back[at], types[at] = fn, common([types[at], kind])
+                    if right.op == "column":
+                        j = other.find(*right.parts)
+                        origins[at], roots[at] = origins[at] | other.origins[j], roots[at] | other.roots[j]
             alone = other._kept(self, theirs, mine, "anti").rows
             for row, count in alone.items():
-                left = [row[back[i]] if i in back else None for i in range(len(self.names))]
-                rows.append(((*left, *(row[i] for i in others)), count))
+                shown = [back[i](row) if i in back else None for i in range(len(self.names))]
+                rows.append(((*shown, *(row[i] for i in others)), count))
         return Bag(self.flow, names, types, total(rows), origins, roots)
 
     def _kept(self, other, mine, theirs, how):
@@ -787,7 +791,9 @@ class Groups:
     def agg(self, call="agg", **named):
         self.bag.flow.calls[call] += 1
         self.bag.flow.calls["several aggregates"] += len(named) > 1
-        given = {n: fn(Row(self.bag)) if callable(fn) and not isinstance(fn, Aggregate) else fn for n, fn in named.items()}
+        given = {
+            n: fn(Row(self.bag)) if callable(fn) and not isinstance(fn, Aggregate) else fn for n, fn in named.items()
+        }
         bound = {name: value.of(self.bag) for name, value in given.items()}
         types, groups = self._groups()
         rows = {

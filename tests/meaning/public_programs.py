@@ -1,9 +1,9 @@
 """Random programs through the public interface, and how they are judged.
 
-A program is text, as a person would write it: statements that call methods of collections.  The same text runs on ebbflow,
-with rewriting and without, and on `tests.meaning.plain`, which says what every output holds at every time.  A program is
-written against the plain meaning, so that the columns it names are there, and keeps rows where it can.  One that fails
-is made smaller and printed as Python source.
+A program is text, as a person would write it: statements that call methods of collections.  The same text runs on
+ebbflow, with rewriting and without, and on `tests.meaning.plain`, which says what every output holds at every time.  A
+program is written against the plain meaning, so that the columns it names are there, and keeps rows where it can.  One
+that fails is made smaller and printed as Python source.
 
 Rule: a case is a function of (seed, number) alone; a program that the plain meaning refuses is no case.
 """
@@ -15,12 +15,15 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from random import Random
+from time import monotonic
 
 import ebbflow
+from ebbflow.dataflow import rewrite
 from ebbflow.frontend.session import Session
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
@@ -138,7 +141,13 @@ class Case:
     def source(self) -> str:
         """The whole case, to be pasted into a file and run."""
         time = "" if len(self.coordinates) == 1 else f"time={self.coordinates!r}"
-        lines = ["import datetime", "from decimal import Decimal", "", "import ebbflow as ebb", "from ebbflow import col"]
+        lines = [
+            "import datetime",
+            "from decimal import Decimal",
+            "",
+            "import ebbflow as ebb",
+            "from ebbflow import col",
+        ]
         lines += ["", "nan = float('nan')", f"flow = ebb.Dataflow({time})", *self.program()]
         lines += [f"live = flow.run({f'workers={self.workers}' if self.workers > 1 else ''})"]
         for cut, step in self.steps():
@@ -155,7 +164,10 @@ class Case:
         begin = 0
         for cut in (*self.cuts, None):
             step = [c for c in self.changes if begin <= c[2][0] and (cut is None or c[2][0] < cut)]
-            yield (cut if cut is None or len(self.coordinates) == 1 else (cut, *[0] * (len(self.coordinates) - 1))), step
+            yield (
+                (cut if cut is None or len(self.coordinates) == 1 else (cut, *[0] * (len(self.coordinates) - 1))),
+                step,
+            )
             begin = cut or 0
 
 
@@ -163,8 +175,9 @@ class Case:
 
 
 def grid(case: Case) -> list[tuple[int, ...]]:
-    """Every time at which something can change: each coordinate up to one past the last delay."""
-    last = [max((change[2][i] for change in case.changes), default=0) + 2 for i in range(len(case.coordinates))]
+    """Every time at which something can change, causes first; a delay is by one."""
+    delay = any("delay(" in line for line in case.program())
+    last = [max((change[2][i] for change in case.changes), default=0) + delay for i in range(len(case.coordinates))]
     return list(itertools.product(*(range(n + 1) for n in last)))
 
 
@@ -176,12 +189,27 @@ class Meaning:
         self.calls: Counter[str] = Counter()
         self.columns: dict[str, list[tuple[str, str]]] = {}
         self.known: dict[object, dict[str, dict]] = {}
+        self.delays = any("delay(" in line for line in case.program())
         self.at = {time: self._at(time) for time in grid(case)}
+        self.changes = {name: self._changes(name) for name in case.outputs}
+
+    def _changes(self, name: str) -> dict[tuple, int]:
+        """(row, time) -> diff: what is there now, less what was there before in each coordinate, plus in both."""
+        found = {}
+        for time in self.at:
+            terms: list[tuple[dict, int]] = []
+            for back in itertools.product((0, 1), repeat=len(time)):
+                earlier = self.at.get(tuple(t - b for t, b in zip(time, back)))
+                if earlier is not None:
+                    terms.append((earlier[name], -1 if sum(back) % 2 else 1))
+            if any(rows is not terms[0][0] for rows, _ in terms[1:]) or sum(sign for _, sign in terms):
+                changed = plain.total((row, sign * n) for rows, sign in terms for row, n in rows.items())
+                found |= {(row, time): diff for row, diff in changed.items()}
+        return found
 
     def _at(self, time: tuple[int, ...]) -> dict[str, dict]:
         given = {name: self.rows(name, time) for name in self.case.inputs}
-        delays = any("delay(" in line for line in self.case.program())
-        content = time if delays else tuple(frozenset(rows.items()) for rows in given.values())
+        content = time if self.delays else tuple(frozenset(rows.items()) for rows in given.values())
         if content not in self.known:
             flow = plain.Flow(given, lambda name, later: self.rows(name, time, later))
             self.case.run_on(flow, ebb=plain.ebb, col=plain.col, **WORDS)
@@ -249,26 +277,20 @@ def compare(case: Case, meaning: Meaning, live, who: str, found: Counter) -> Non
         noted(live, found)
     for name, changes in shown.items():
         listed = [(tuple(map(plain.clean, row)), at if width > 1 else (at,), diff) for *row, at, diff in changes]
-        if len({(row, at) for row, at, _ in listed}) < len(listed) or any(diff == 0 for *_, diff in listed):
+        told = {(row, tuple(at)): diff for row, at, diff in listed}
+        if len(told) < len(listed) or 0 in told.values():
             raise Wrong(f"{who}: the changes of {name} are not consolidated: {listed}")
-        for row, at, diff in listed:
-            if tuple(at) not in meaning.at:
-                raise Wrong(f"{who}: {name} changes at {at}, where nothing can: {row} by {diff}")
-        for time, right in meaning.at.items():
-            before = ((row, diff) for row, at, diff in listed if all(a <= b for a, b in zip(at, time)))
-            if plain.total(before) != right[name]:
-                raise Wrong(told(who, name, time, plain.total((r, d) for r, at, d in listed if precedes(at, time)), right))
+        if told != meaning.changes[name]:
+            raise Wrong(difference(who, name, told, meaning.changes[name], meaning.at))
 
 
-def precedes(one, two) -> bool:
-    return all(a <= b for a, b in zip(one, two))
-
-
-def told(who: str, name: str, time, shown: dict, right: dict) -> str:
-    lines = [f"{who}: {name} at {time}"]
-    for row in [*shown, *(row for row in right[name] if row not in shown)]:
-        if shown.get(row, 0) != right[name].get(row, 0):
-            lines.append(f"  {row} is there {shown.get(row, 0)} times, should be {right[name].get(row, 0)}")
+def difference(who: str, name: str, shown: dict, right: dict, at: dict) -> str:
+    lines = [f"{who}: the changes of {name}"]
+    for row, time in sorted({*shown, *right}, key=lambda change: change[1]):
+        one, two = shown.get((row, time), 0), right.get((row, time), 0)
+        if one != two:
+            when = "" if time in at else ", a time at which nothing can change"
+            lines.append(f"  at {time}{when}: {row} is {one:+}, should be {two:+}")
     return "\n".join(lines[:8])
 
 
@@ -316,7 +338,7 @@ class Author:
             statements=tuple(self.statements),
             outputs=self.outputs(),
             cuts=tuple(cuts),
-            workers=random.choices([1, 2, 3], [70, 20, 10])[0],
+            workers=random.choices([1, 2, 3], [88, 8, 4])[0],
         )
 
     def outputs(self) -> tuple[str, ...]:
@@ -336,7 +358,7 @@ class Author:
         for name in ["t", "u", "v"][: random.choices([1, 2, 3], [25, 60, 15])[0]]:
             width = random.choices([1, 2, 3, 4, 5, 6], [12, 38, 28, 12, 6, 4])[0]
             names = random.sample(NAMES, width)
-            if random.random() < 0.06:
+            if random.random() < 0.12:
                 names[random.randrange(width)] = random.choice(OURS)
             found[name] = [(column, random.choice(kinds)) for column in names]
         return found
@@ -394,11 +416,11 @@ class Author:
     def statement(self) -> Statement | None:
         random = self.random
         roll = random.random()
-        if roll < 0.06:
+        if roll < 0.08:
             return self.climbing(self.pick(), self.made, self.new(), 1 if random.random() < 0.3 else 0)
-        if roll < 0.10:
+        if roll < 0.12:
             return self.bounded(self.pick())
-        if roll < 0.115:
+        if roll < 0.135:
             return self.mutual(self.pick())
         return self.let(self.pick(), self.made)
 
@@ -538,7 +560,7 @@ class Author:
 
     def constant(self, kind: str) -> str:
         value = self.random.choice(DOMAINS[kind])
-        return f'float("nan")' if value != value else repr(value)
+        return 'float("nan")' if value != value else repr(value)
 
     def expression(self, bag, ref, depth: int) -> str:
         random = self.random
@@ -622,9 +644,7 @@ class Author:
             later = "lambda t: t + 1" if width == 1 else "lambda valid, known: (valid + 1, known + 1)"
             return (f"{source}.delay({later})",)
         fn = random.choice(["lambda n: n // 2", "lambda n: abs(n)", "lambda n: n if n > 1 else 0", "lambda n: -n"])
-        return (
-            random.choice([f"{source}.distinct()"] * 3 + [f"{source}.negate()", f"{source}.threshold({fn})"]),
-        )
+        return (random.choice([f"{source}.distinct()"] * 3 + [f"{source}.negate()", f"{source}.threshold({fn})"]),)
 
     def union(self, source, bag, made):
         """With another collection, its columns chosen, renamed or cast to fit."""
@@ -655,9 +675,9 @@ class Author:
         random = self.random
         other = random.choice(list(made))
         there = made[other]
-        how = random.choices(
-            ["inner", "left", "right", "full", "semi", "anti", "cross"], [34, 13, 11, 12, 12, 12, 6]
-        )[0]
+        how = random.choices(["inner", "left", "right", "full", "semi", "anti", "cross"], [34, 13, 11, 12, 12, 12, 6])[
+            0
+        ]
         shown = f', how="{how}"' if how != "inner" or random.random() < 0.1 else ""
         suffix = f', suffix="{random.choice(["_r", "_2", "x"])}"'
         if how in ("semi", "anti") or (not set(bag.names) & set(there.names) and random.random() < 0.7):
@@ -723,7 +743,7 @@ class Author:
                 f"ebb.count_distinct({any_!r})",
             ]
             if number is not None:
-                forms += [f"ebb.sum({number!r})", f"ebb.avg({number!r})", f'ebb.sum(col({number!r}) + 1)']
+                forms += [f"ebb.sum({number!r})", f"ebb.avg({number!r})", f"ebb.sum(col({number!r}) + 1)"]
                 forms += [f"ebb.sum({number!r}) / ebb.count()", f"ebb.max(col({number!r}) * 2)"]
             found[self.name(bag, [*taken, *found])] = random.choice(forms)
         return pairs(found)
@@ -801,9 +821,16 @@ class Author:
         for _ in range(random.choices([1, 2], [75, 25])[0]):
             at = variable
             for writer in random.choice(
-                [[self.walk], [self.walk], [self.walk], [self.renamed, self.walk], [self.filtered, self.walk], [self.filtered]]
+                [
+                    [self.walk],
+                    [self.walk],
+                    [self.walk],
+                    [self.renamed, self.walk],
+                    [self.filtered, self.walk],
+                    [self.filtered],
+                ]
             ):
-                written_ = writer(at, inside[at], {k: v for k, v in inside.items()})
+                written_ = writer(at, inside[at], inside)
                 if written_ is None:
                     return None
                 step = Let(self.new(), written_[0], (at, *written_[1:]))
@@ -853,8 +880,8 @@ class Author:
         if not pairs_:
             return None
         how = random.choices(["inner", "semi"], [85, 15])[0]
-        chosen = random.sample(pairs_, min(len(pairs_), random.choices([1, 2], [80, 20])[0]))
-        chosen = list({one: (one, two) for one, two in chosen}.values())
+        many = random.choices([1, 2, 9], [65, 15, 20])[0]  # by all columns: the rows of a set are their own key
+        chosen = list(dict(random.sample(pairs_, len(pairs_))).items())[:many]
         on = "{" + ", ".join(f"{one!r}: {two!r}" for one, two in chosen) + "}"
         if how == "semi":
             return f"{source}.semijoin({other}, on={on})", other
@@ -890,7 +917,7 @@ class Author:
         if len(start.names) > 3 or not all(name.isidentifier() for name in start.names):
             return None
         other = self.random.choice(list(self.made))
-        written_ = self.walk("q", start, {**{k: v for k, v in self.made.items()}, "q": start})
+        written_ = self.walk("q", start, {**self.made, "q": start})
         if written_ is None:
             return None
         scope = {**self.env, "q": start}
@@ -900,7 +927,10 @@ class Author:
             return None
         first = f"({written_[0]}.{text} + {source}).distinct()"
         second = f"p.{self.shaped(start, start)}.distinct()"
-        starts = (f"{source}.distinct()", f"{source}.filter({self.truth(start, lambda n: f'col({n!r})', 0)}).distinct()")
+        starts = (
+            f"{source}.distinct()",
+            f"{source}.filter({self.truth(start, lambda n: f'col({n!r})', 0)}).distinct()",
+        )
         return Mutual(self.new(), starts, (first, second), (source, other, *written_[1:]))
 
 
@@ -1014,3 +1044,85 @@ def simpler(statement: Statement) -> Iterator[Statement]:
             for smaller in simpler(inner):
                 yield replace(statement, body=(*statement.body[:i], smaller, *statement.body[i + 1 :]))
             yield replace(statement, body=(*statement.body[:i], *statement.body[i + 1 :]))
+
+
+# ---- many cases -----------------------------------------------------------------------------
+
+ORACLE_EVERY = 10  # cases of which the oracle is asked as well, on the graph as the frontend built it
+
+
+def run(cases: range, seed: int, deadline: float | None = None, note=lambda number: None) -> Counter:
+    """Judge the cases, and count in how many of them each method and each saving of the planner took part."""
+    counts: Counter[str] = Counter()
+    with counting_savings() as savings:
+        for number in cases:
+            if deadline is not None and monotonic() > deadline:
+                break
+            note(number)
+            try:
+                case, meaning = make_case(seed, number)
+                found = judge(case, meaning, also_oracle=number % ORACLE_EVERY == 0)
+            except BaseException as error:
+                error.case = number
+                raise
+            counts["cases"] += 1
+            counts.update(tags(case, meaning))
+            counts.update(tag for tag, count in found.items() if count)
+            counts.update(savings)
+            savings.clear()
+    return counts
+
+
+def tags(case: Case, meaning: Meaning) -> set[str]:
+    kinds = {kind for ddl in case.inputs.values() for kind in DOMAINS if f" {kind}" in ddl}
+    found = {tag for tag, count in meaning.calls.items() if count} | {f"type {kind}" for kind in kinds}
+    found |= {f"{len(case.coordinates)} coordinates", f"{case.workers} workers"}
+    found |= {"nulls"} if any(None in row for _, row, _, _ in case.changes) else set()
+    found |= {"retractions"} if any(diff < 0 for *_, diff in case.changes) else set()
+    found |= {"several outputs"} if len(case.outputs) > 1 else set()
+    found |= {"changes shown"} if any(meaning.changes.values()) else set()
+    if any(isinstance(inner, Loop) for s in case.statements if isinstance(s, Loop) for inner in s.body):
+        found.add("nested loops")
+    uses = Counter(name for statement in case.statements for name in statement.names())
+    return found | ({"collection used several ways"} if any(n > 1 for n in uses.values()) else set())
+
+
+@contextmanager
+def counting_savings() -> Iterator[set[str]]:
+    """The rewrites that found something to save, by name."""
+    fired: set[str] = set()
+
+    def counted(find):
+        def counting(site):
+            found = find(site)
+            if found is not None:
+                fired.add(f"saving: {find.__name__}")
+            return found
+
+        return counting
+
+    before = list(rewrite.SAVINGS)
+    rewrite.SAVINGS[:] = [counted(find) for find in before]
+    try:
+        yield fired
+    finally:
+        rewrite.SAVINGS[:] = before
+
+
+def report(counts: Counter, seed: int, seconds: float) -> str:
+    cases = counts["cases"]
+    each = 1000 * seconds / max(cases, 1)
+    lines = [f"seed {seed}: {cases} programs, 0 failures, {seconds:.1f} s ({each:.1f} ms a program)"]
+    shares = sorted((tag, count) for tag, count in counts.items() if tag != "cases")
+    return "\n".join([*lines, "  " + ", ".join(f"{tag} {count / max(cases, 1):.1%}" for tag, count in shares)])
+
+
+def explain(seed: int, number: int, shrink: bool = True) -> str:
+    """What is wrong with a case, and the smallest one found that is wrong too, as Python source."""
+    case, _ = make_case(seed, number)
+    asks = number % ORACLE_EVERY == 0
+    wrong = failure(case, asks)
+    if wrong is None:
+        return f"case {number} of seed {seed} passes through the public interface"
+    small = shrunk(case, lambda smaller: failure(smaller, asks) is not None) if shrink else case
+    return f"case {number} of seed {seed} fails: {wrong}\nmade smaller: {failure(small, asks)}\n\n{small.source()}\n"
