@@ -5,7 +5,9 @@ import pytest
 import ebbflow as ebb
 from tests.meaning import plain
 from tests.meaning import public_programs as programs
-from tests.meaning.public_programs import Case, Let, Meaning, Wrong, failure, judge, shrunk
+from tests.meaning.public_author import OURS
+from tests.meaning.public_cases import Case, Let, Meaning, Wrong, judge
+from tests.meaning.public_programs import failure, shrunk
 
 PARTS, CASES, SEED = 20, 20_000, 17
 
@@ -96,4 +98,4 @@ def test_the_source_of_a_case_runs_as_it_is_printed(capsys):
 
 
 def test_names_that_the_package_uses_itself_are_tried():
-    assert ebb.Dataflow().input("t", ", ".join(f"`{name}` long" for name in programs.OURS)).columns == programs.OURS
+    assert ebb.Dataflow().input("t", ", ".join(f"`{name}` long" for name in OURS)).columns == OURS
