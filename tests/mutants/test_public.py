@@ -1,4 +1,4 @@
-"""Planted bugs of the planner and the frontend are noticed: here a third of them, by `python -m tests.mutants.public` all."""
+"""Planted bugs of the planner and the frontend are noticed: a third of them here, all by `tests.mutants.public`."""
 
 import shutil
 
