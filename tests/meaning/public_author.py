@@ -364,6 +364,10 @@ class Author:
     # ---- rows
 
     def filtered(self, source, bag, made):
+        text = self.of_type(bag, ["string"])
+        if text is not None and len(bag.names) > 1 and self.random.random() < 0.25:  # text that is only asked about
+            asks = self.random.choice(['contains("a")', 'like("%b%")', 'starts_with("A")'])
+            return (f"{source}.filter(col({text!r}).str.{asks}).drop({text!r})",)
         conditions = [self.condition(source, bag, made) for _ in range(self.random.choices([1, 2], [85, 15])[0])]
         return (f"{source}.filter({', '.join(conditions)})",)
 
