@@ -66,20 +66,22 @@ def _of_stage(stage: Stage) -> Iterator[str]:
     if stage.condition is not None:
         if stage.condition.type != BOOLEAN:
             yield f"the condition {stage.condition} is a {stage.condition.type}"
-        yield from _of_expression(stage.condition, stage.condition, stage.schema)
+        yield from _of_expression(stage.condition, stage.schema)
     for expr in stage.columns:
-        yield from _of_expression(expr, expr, stage.schema)
+        yield from _of_expression(expr, stage.schema)
 
 
-def _of_expression(part: Expr, whole: Expr, schema: Schema) -> Iterator[str]:
-    if isinstance(part, Column):
-        if part.name not in schema:
-            yield f'the expression {whole} reads the column "{part.name}", and its stage has ({schema})'
-        elif schema[part.name] != part.type:
-            yield f'the expression {whole} reads "{part.name}" as {part.type}, and its stage has ({schema})'
-    elif isinstance(part, Call):
-        for arg in part.args:
-            yield from _of_expression(arg, whole, schema)
+def _of_expression(whole: Expr, schema: Schema) -> Iterator[str]:
+    todo = [whole]
+    while todo:  # not by recursion: an expression may be as deep as a person's program made it
+        part = todo.pop()
+        if isinstance(part, Call):
+            todo += part.args
+        elif isinstance(part, Column):
+            if part.name not in schema:
+                yield f'the expression {whole} reads the column "{part.name}", and its stage has ({schema})'
+            elif schema[part.name] != part.type:
+                yield f'the expression {whole} reads "{part.name}" as {part.type}, and its stage has ({schema})'
 
 
 def _of_join(cell: Cell) -> Iterator[str]:

@@ -378,7 +378,14 @@ class Author:
             later = "lambda t: t + 1" if width == 1 else "lambda valid, known: (valid + 1, known + 1)"
             return (f"{source}.delay({later})",)
         fn = random.choice(["lambda n: n // 2", "lambda n: abs(n)", "lambda n: n if n > 1 else 0", "lambda n: -n"])
-        return (random.choice([f"{source}.distinct()"] * 3 + [f"{source}.negate()", f"{source}.threshold({fn})"]),)
+        return (
+            random.choice(
+                [f"{source}.distinct()"] * 6
+                + [f"{source}.negate()"] * 2
+                + [f"{source}.threshold({fn})"] * 2
+                + [f"-(-{source})"]
+            ),
+        )
 
     def union(self, source, bag, made):
         """With another collection, its columns chosen, renamed or cast to fit."""
@@ -644,6 +651,8 @@ class Author:
         text = self.shaped(inside[at], start)
         if text is None or not body:
             return None
+        if random.random() < 0.15:  # the same in every round
+            return Loop(name, source, tuple(body), source)
         return Loop(name, source, tuple(body), f"{at}.{text}", random.randint(1, 3))
 
     def mutual(self, source: str) -> Mutual | None:

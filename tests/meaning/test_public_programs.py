@@ -25,7 +25,8 @@ FLOORS = {
     "type timestamp": 3, "type decimal(10,2)": 3,
     "saving: map_of_map": 20, "saving: selection_of_join": 10, "saving: filter_before_map": 1,
     "saving: filter_of_filter": 1.5, "saving: flattened": 6, "saving: already_distinct": 1.5,
-    "saving: out_of_the_loop": 4, "saving: nothing_selected": 1,
+    "saving: out_of_the_loop": 4, "saving: nothing_selected": 1, "saving: twice_negated": 0.2,
+    "saving: there_and_back": 0.2,
     "plan: stages of a program": 20, "plan: read as an arrangement by its own key": 15,
     "plan: read by its own key where the loop begins again": 2, "plan: text answered as it arrives": 0.2,
 }  # fmt: skip
