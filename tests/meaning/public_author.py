@@ -60,6 +60,8 @@ class Author:
         self.env: dict = {"flow": flow, "ebb": plain.ebb, "col": plain.col, **WORDS}
         for name, text in ddl.items():
             self.made[name] = self.env[name] = flow.input(name, text)
+        if random.random() < 0.15:
+            self.only_ask()
         for _ in range(random.choice([1, 2, 3, 3, 4, 5, 6])):
             self.add()
         cuts = sorted(random.sample(range(1, 5), random.choice([0, 1, 1, 2])))
@@ -364,12 +366,23 @@ class Author:
     # ---- rows
 
     def filtered(self, source, bag, made):
-        text = self.of_type(bag, ["string"])
-        if text is not None and len(bag.names) > 1 and self.random.random() < 0.25:  # text that is only asked about
-            asks = self.random.choice(['contains("a")', 'like("%b%")', 'starts_with("A")'])
-            return (f"{source}.filter(col({text!r}).str.{asks}).drop({text!r})",)
         conditions = [self.condition(source, bag, made) for _ in range(self.random.choices([1, 2], [85, 15])[0])]
         return (f"{source}.filter({', '.join(conditions)})",)
+
+    def only_ask(self) -> None:
+        """Text of an input that nothing is done with but to ask about it; nothing else reads this input."""
+        name = self.random.choice(list(self.made))
+        text = self.of_type(self.made[name], ["string"])
+        if text is None or len(self.made[name].names) < 2:
+            return
+        asks = self.random.choice(['contains("a")', 'like("%b%")', 'starts_with("A")'])
+        statement = Let(self.new(), f"{name}.filter(col({text!r}).str.{asks}).drop({text!r})", (name,))
+        found = self.tried(statement, self.env)
+        if found is not None:
+            del self.made[name]
+            self.statements.append(statement)
+            self.made |= found
+            self.env |= found
 
     def rows_only(self, source, bag, made):
         random = self.random

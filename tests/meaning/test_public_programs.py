@@ -28,7 +28,7 @@ FLOORS = {
     "saving: out_of_the_loop": 4, "saving: nothing_selected": 1, "saving: twice_negated": 0.2,
     "saving: there_and_back": 0.2,
     "plan: stages of a program": 20, "plan: read as an arrangement by its own key": 15,
-    "plan: read by its own key where the loop begins again": 2, "plan: text answered as it arrives": 0.2,
+    "plan: read by its own key where the loop begins again": 2, "plan: text answered as it arrives": 0.6,
 }  # fmt: skip
 
 
