@@ -2,6 +2,8 @@
 
 Every case is a random program and a random history, judged by the oracle at every time and after every step.  A
 case that fails is printed with its number (ask for it again with --replay) and, made smaller, as a test to paste.
+With --public the programs are written through the methods of collections, run with rewriting and without, and judged by
+their plain meaning; one that fails is printed as Python source.
 
 Rule: the seed and the case's number say everything about a case.
 """
@@ -16,6 +18,7 @@ import time
 import traceback
 from collections import Counter
 
+from tests.meaning import public_programs
 from tests.meaning.cases import failure, make_case, shown, shrunk
 
 TURNS = (
@@ -89,11 +92,47 @@ def explain(seed: int, number: int, runtime: str, shrink: bool = True) -> str:
     )
 
 
-def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None, patience: float, shrink: bool) -> int:
+class Nodes:
+    """Programs of nodes, on one runtime or on all the local ones in turn."""
+
+    def __init__(self, runtime: str | None):
+        self.runtime = runtime
+
+    def run(self, cases: range, seed: int, deadline: float | None, note) -> Counter:
+        return run(cases, seed, self.runtime, deadline, note)
+
+    def report(self, counts: Counter, seed: int, seconds: float) -> str:
+        return report(counts, seed, seconds)
+
+    def explain(self, seed: int, number: int, shrink: bool) -> str:
+        return explain(seed, number, self.where(number), shrink)
+
+    def show(self, seed: int, number: int) -> str:
+        return shown(make_case(seed, number)[0], self.where(number))
+
+    def where(self, number: int) -> str:
+        return runtime_for(number, self.runtime)
+
+
+class Public:
+    """Programs through the public interface."""
+
+    run = staticmethod(public_programs.run)
+    report = staticmethod(public_programs.report)
+    explain = staticmethod(public_programs.explain)
+
+    def show(self, seed: int, number: int) -> str:
+        return public_programs.make_case(seed, number)[0].source()
+
+    def where(self, number: int) -> str:
+        return "the public interface"
+
+
+def guarded(kind: Nodes | Public, cases: range, seed: int, minutes: float | None, patience: float, shrink: bool) -> int:
     """Judge the cases in a process of their own, so that a crash or a hang is told by its case's number."""
     context = multiprocessing.get_context("fork")
     current, outcome = context.Value("q", -1), context.Queue()
-    child = context.Process(target=_work, args=(cases, seed, runtime, minutes, patience, shrink, current, outcome))
+    child = context.Process(target=_work, args=(kind, cases, seed, minutes, patience, shrink, current, outcome))
     child.start()
     child.join()
     if child.exitcode == 0:
@@ -101,14 +140,12 @@ def guarded(cases: range, seed: int, runtime: str | None, minutes: float | None,
         print(text)
         return code
     number = current.value
-    print(
-        f"case {number} of seed {seed} ended the process (exit code {child.exitcode}) on {runtime_for(number, runtime)}"
-    )
-    print(shown(make_case(seed, number)[0], runtime_for(number, runtime)))
+    print(f"case {number} of seed {seed} ended the process (exit code {child.exitcode}) on {kind.where(number)}")
+    print(kind.show(seed, number))
     return 1
 
 
-def _work(cases, seed, runtime, minutes, patience, shrink, current, outcome) -> None:
+def _work(kind, cases, seed, minutes, patience, shrink, current, outcome) -> None:
     started = time.monotonic()
 
     def note(number: int) -> None:
@@ -116,14 +153,13 @@ def _work(cases, seed, runtime, minutes, patience, shrink, current, outcome) -> 
         faulthandler.dump_traceback_later(patience, exit=True)
 
     try:
-        counts = run(cases, seed, runtime, started + 60 * minutes if minutes else None, note)
+        counts = kind.run(cases, seed, started + 60 * minutes if minutes else None, note)
         faulthandler.cancel_dump_traceback_later()
-        outcome.put((0, report(counts, seed, time.monotonic() - started)))
+        outcome.put((0, kind.report(counts, seed, time.monotonic() - started)))
     except Exception as error:
         faulthandler.cancel_dump_traceback_later()
-        number = error.case
         traceback.print_exc(limit=-6)
-        outcome.put((1, explain(seed, number, runtime_for(number, runtime), shrink)))
+        outcome.put((1, kind.explain(seed, error.case, shrink)))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -131,6 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--public", action="store_true", help="programs through the public interface")
     parser.add_argument(
         "--runtime", default=None, help="a name of tests.meaning.runtimes; the local ones in turn unless given"
     )
@@ -142,15 +179,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--no-shrink", action="store_true", help="print a failing case as it is")
     parser.add_argument("--patience", type=float, default=120, help="seconds after which one case counts as hanging")
     asked = parser.parse_args(arguments)
+    kind = Public() if asked.public else Nodes(asked.runtime)
     if asked.show is not None:
-        print(shown(make_case(asked.seed, asked.show)[0], runtime_for(asked.show, asked.runtime)))
+        print(kind.show(asked.seed, asked.show))
         return 0
     if asked.replay is not None:
-        text = explain(asked.seed, asked.replay, runtime_for(asked.replay, asked.runtime), not asked.no_shrink)
+        text = kind.explain(asked.seed, asked.replay, not asked.no_shrink)
         print(text)
         return 0 if "passes" in text.splitlines()[0] else 1
     cases = range(asked.first, asked.first + asked.cases)
-    return guarded(cases, asked.seed, asked.runtime, asked.minutes, asked.patience, not asked.no_shrink)
+    return guarded(kind, cases, asked.seed, asked.minutes, asked.patience, not asked.no_shrink)
 
 
 if __name__ == "__main__":

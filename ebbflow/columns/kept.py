@@ -182,6 +182,7 @@ def _file_of(module: str) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
+@cache
 def modules_with_kernels() -> list[str]:
     return [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in _sources_with_kernels()]
 

@@ -10,7 +10,7 @@ Rule: the sum of the pipes into a cell is the collection its node reads, at ever
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ebbflow.columns.expression import Call, Column, Expr
@@ -39,6 +39,17 @@ class Stage:
             return tuple(self.schema.index(expr.name) for expr in self.columns if isinstance(expr, Column))
         return None
 
+    def hands_on(self) -> bool:
+        """Whether every column of the rows that stay is a column as it came."""
+        return all(isinstance(expr, Column) for expr in self.columns)
+
+    def followed_by(self, later: Stage) -> Stage:
+        """This stage, which hands columns on, and a later one in one; not both have a condition."""
+        given = {field.name: self.columns[i] for i, field in enumerate(later.schema)}
+        condition = self.condition if later.condition is None else substitute(later.condition, given)
+        columns = tuple(substitute(expr, given) for expr in later.columns)
+        return Stage(self.schema, condition, columns, max(self.node, later.node))
+
 
 @dataclass(frozen=True)
 class Pipe:
@@ -53,19 +64,18 @@ class Pipe:
     rises: tuple[int, ...] = ()  # depths whose round rises by one
     limit: int | None = None
 
-    def then(self, stage: Stage) -> Pipe:
-        stages = self.stages
-        if stages and stages[-1].condition is not None and _is_identity(stages[-1]) and stage.condition is None:
-            stage = Stage(stages[-1].schema, stages[-1].condition, stage.columns, max(stage.node, stages[-1].node))
-            stages = stages[:-1]
-        elif stages and stages[-1].as_copy() is not None:
-            earlier = stages[-1]
-            moved = {field.name: earlier.columns[i] for i, field in enumerate(stage.schema)}
-            condition = None if stage.condition is None else substitute(stage.condition, moved)
-            columns = tuple(substitute(expr, moved) for expr in stage.columns)
-            stage = Stage(earlier.schema, condition, columns, stage.node)
-            stages = stages[:-1]
-        return Pipe(self.source, (*stages, stage), self.sign, self.keeps, self.rises, self.limit)
+    def then(self, stage: Stage, fits: Callable[[Stage], bool]) -> Pipe:
+        """The pipe with one more stage; in one with the last, where that only hands columns on, one condition is enough
+        and the two together fit.
+
+        A stage knows its rows by position: what a column is called behind a selection, or behind a filter that took one
+        in, is not what it is called before.
+        """
+        if self.stages and self.stages[-1].hands_on():
+            last = self.stages[-1]
+            if last.condition is None or (stage.condition is None and fits(last.followed_by(stage))):
+                return replace(self, stages=(*self.stages[:-1], last.followed_by(stage)))
+        return replace(self, stages=(*self.stages, stage))
 
     def origin(self, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...] | None:
         """The columns of the source that arrive unchanged as these columns of rows called `names`; None if one does
@@ -80,15 +90,15 @@ class Pipe:
         return tuple(self.source.schema.names[i] for i in places)
 
     def negated(self) -> Pipe:
-        return Pipe(self.source, self.stages, -self.sign, self.keeps, self.rises, self.limit)
+        return replace(self, sign=-self.sign)
 
     def leaving(self, depth: int) -> Pipe:
         """Only the rounds of the outer `depth` loops stay."""
         keeps = frozenset(d for d in (self.keeps if self.keeps is not None else range(1, 64)) if d <= depth)
-        return Pipe(self.source, self.stages, self.sign, keeps, tuple(d for d in self.rises if d <= depth), self.limit)
+        return replace(self, keeps=keeps, rises=tuple(d for d in self.rises if d <= depth))
 
     def rising(self, depth: int, limit: int | None) -> Pipe:
-        return Pipe(self.source, self.stages, self.sign, self.keeps, (*self.rises, depth), limit)
+        return replace(self, rises=(*self.rises, depth), limit=limit)
 
 
 def substitute(expr: Expr, columns: dict[str, Expr]) -> Expr:
@@ -99,10 +109,6 @@ def substitute(expr: Expr, columns: dict[str, Expr]) -> Expr:
         case Call(op, args, type, options):
             return Call(op, tuple(substitute(arg, columns) for arg in args), type, options)
     return expr
-
-
-def _is_identity(stage: Stage) -> bool:
-    return stage.columns == tuple(Column(field.name, field.type) for field in stage.schema)
 
 
 @dataclass(eq=False)
@@ -180,6 +186,7 @@ class _Lowering:
         self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
         self.arrangements: dict[tuple[int, tuple[str, ...]], Family] = {}
         self.rotated: dict[int, int] = {}  # arrangements of a loop variable that are left out: the body's reduction
+        self.kept_by: dict[int, tuple[str, ...]] = {}  # the bodies that are read so, each by one key
         self.indexed: dict[int, tuple[str, ...]] = {}  # distincts kept by part of their columns
         self.turns: dict[int, tuple[Cell, Cell]] = {}  # joins with such a variable: with its start, with the body
         self.beginnings: set[int] = set()  # cells that arrange only what a variable starts with
@@ -356,14 +363,13 @@ class _Lowering:
             return
         schema = self.graph.schemas[source]
         found = self.graph.nodes[source]
-        if isinstance(found, n.Reduce) and set(found.key) == set(node.key):
+        if isinstance(found, n.Reduce) and found.key == node.key and source not in self.indexed:
             cell = self.emitters[source]
             cell.readers += 1
             cell.notes.append("read as an arrangement by its own key")
             values = tuple(name for name in found.schema.names if name not in found.key)
-            if found.key == node.key:
-                self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
-                return
+            self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
+            return
         values = tuple(name for name in schema.names if name not in node.key)
         cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
         self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
@@ -392,18 +398,19 @@ class _Lowering:
                 continue
             if all(self.is_joined_outside(i, variable, c) for c in self.consumers[i]):
                 self.rotated[i] = body
+                self.kept_by[body] = node.key
                 if set(graph.nodes[body].key) != set(node.key):
                     self.indexed[body] = node.key
 
     def is_kept_by(self, body: int, key: tuple[str, ...]) -> bool:
-        """Whether the body is a reduction whose answers lie by this key, or can."""
+        """Whether the body is a reduction whose answers lie by this key, or can: they lie by one key only."""
         node = self.graph.nodes[body]
-        if not isinstance(node, n.Reduce):
+        if not isinstance(node, n.Reduce) or self.kept_by.get(body, key) != key:
             return False
         if node.key == key:
             return True
         distinct = node.reducer == n.Threshold(None) and not self.general
-        return distinct and set(key) < set(node.key) and self.indexed.get(body, key) == key and len(key) > 0
+        return distinct and set(key) < set(node.key) and len(key) > 0
 
     def is_joined_outside(self, arrange: int, variable: int, consumer: int) -> bool:
         """Whether a reader is a join, in the variable's own loop, with something from outside of it."""
@@ -453,7 +460,8 @@ class _Lowering:
         """The pipe, ending in these columns."""
         if names == schema.names:
             return pipe
-        return pipe.then(Stage(schema, None, tuple(Column(name, schema[name]) for name in names)))
+        stage = Stage(schema, None, tuple(Column(name, schema[name]) for name in names))
+        return pipe.then(stage, self.fits)
 
     def paths(self, i: int) -> list[Pipe]:
         """All the pipes that together make up a collection."""
@@ -493,8 +501,11 @@ class _Lowering:
                 return [pipe.leaving(len(self.graph.scopes[i])) for pipe in self.paths(source)]
             case n.Linear(source, n.Map() | n.Filter()):
                 stage = self.stage(i, node)
-                return [pipe.then(stage) for pipe in self.paths(source)]
+                return [pipe.then(stage, self.fits) for pipe in self.paths(source)]
         raise AssertionError(node)
+
+    def fits(self, stage: Stage) -> bool:
+        return not self.needs_outside(stage)
 
     def stage(self, i: int, node: n.Linear) -> Stage:
         source = self.graph.schemas[node.source]

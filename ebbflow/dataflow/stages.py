@@ -63,8 +63,10 @@ def classes(graph: Graph) -> dict[int, frozenset[str]]:
         together = frozenset[str]().union(*(wait[i] for i in inside))
         for i in inside:
             wait[i] = together
-    for number in sorted(wait):  # what reads a loop waits for all that the loop waits for
-        wait[number] = wait[number].union(*(wait[i] for i in n.sources_of(graph.nodes[number]) if i in wait))
+    for number in sorted(wait):  # what reads a loop waits for all that the loop waits for, and leaves it with the loop
+        sources = [wait[i] for i in n.sources_of(graph.nodes[number]) if i in wait]
+        leaves = any(len(graph.scopes[i]) > len(graph.scopes[number]) for i in n.sources_of(graph.nodes[number]))
+        wait[number] = sources[0] if leaves else wait[number].union(*sources)
     return wait
 
 

@@ -24,7 +24,7 @@ from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_p
 from ebbflow.frontend import aliases
 from ebbflow.frontend.column import Column, refuse_pyspark, unknown_method
 from ebbflow.frontend.lineage import called, resolved, row_of
-from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected
+from ebbflow.frontend.shaping import Named, computed, every_column, own_function, project, projected, unused
 from ebbflow.frontend.tracing import traced
 
 Made = TypeVar("Made")
@@ -299,7 +299,8 @@ class _Aggregation:
             raise TypeMismatch(f'{tree.op} adds up numbers, and "{expr}" is of type {expr.type}.', hint=hint)
         if expr not in self.read:
             plain = isinstance(expr, Read) and all(expr.name != name for name, _ in self.keys)
-            self.read[expr] = expr.name if plain and isinstance(expr, Read) else f"_of{len(self.read)}"
+            taken = {*self.graph.schemas[self.node].names, *(name for name, _ in self.keys), *self.read.values()}
+            self.read[expr] = str(expr) if plain else unused(f"_of{len(self.read)}", taken)
         return self.read[expr], expr.type
 
     def combined(self, asked: list[tuple[str, Column]]) -> int:
@@ -307,7 +308,8 @@ class _Aggregation:
         parts = dict.fromkeys(
             part for _, column in asked for part in w.parts_of(column.tree) if isinstance(part, w.Aggregated)
         )
-        hidden = {part: f"_{i}" for i, part in enumerate(parts)}
+        keyed = [name for name, _ in self.keys]
+        hidden = {part: unused(f"_{i}", keyed) for i, part in enumerate(parts)}
         node = self.reduced([(name, part) for part, name in hidden.items()])
         schema = self.graph.schemas[node]
         keys = [(name, Read(name, schema[name])) for name, _ in self.keys]
@@ -370,7 +372,7 @@ def first(graph: Graph, node: int, keys: list[Named], number: object, order: lis
     computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]
     shown = [*computed_keys, *(column for column in columns if column[0] not in dict(computed_keys))]
     added = [
-        (f"_by{i}", expr)
+        (unused(f"_by{i}", [name for name, _ in shown]), expr)
         for i, (expr, _) in enumerate(order)
         if not (isinstance(expr, Read) and (expr.name, expr) in shown)
     ]

@@ -9,7 +9,7 @@ Rule: a null key matches nothing, so rows with one are dropped by inner and semi
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ebbflow.columns import written as w
@@ -25,7 +25,7 @@ from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
 from ebbflow.frontend.aliases import HOW
 from ebbflow.frontend.column import Column, refuse_pyspark
 from ebbflow.frontend.lineage import called, name_here, resolved, row_of
-from ebbflow.frontend.shaping import distinct, every_column, negated, project, sum_of
+from ebbflow.frontend.shaping import distinct, every_column, negated, project, sum_of, unused
 
 _ON = 'Say which columns belong together: on="id", on=["a", "b"], on={"left": "right"} or on=a.x == b.y.'
 
@@ -79,7 +79,7 @@ def _inner(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tupl
 
 def _semi(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
     asked = [pair.right for pair in pairs]
-    keys = list(zip(_key_names(asked), asked))
+    keys = list(zip(_key_names(asked, ()), asked))
     known = distinct(graph, project(graph, right, keys))
     there = [Pair(pair.left, Read(name, pair.right.type)) for pair, (name, _) in zip(pairs, keys)]
     return _inner(graph, left, known, there, tuple((name, 0, name) for name in graph.schemas[left].names))
@@ -117,17 +117,19 @@ def _right_alone(
 # ---- keys and columns -----------------------------------------------------------------------
 
 
-def _key_names(keys: list[Expr]) -> list[str]:
-    """A plain column keeps its name, once; anything else becomes a column of its own."""
+def _key_names(keys: list[Expr], taken: Iterable[str]) -> list[str]:
+    """A plain column keeps its name, once; anything else becomes a column of its own, none of those that are taken."""
+    plain = {expr.name for expr in keys if isinstance(expr, Read)}
     names: list[str] = []
     for i, expr in enumerate(keys):
-        names.append(expr.name if isinstance(expr, Read) and expr.name not in names else f"_key{i}")
+        is_first = isinstance(expr, Read) and expr.name not in names
+        names.append(str(expr) if is_first else unused(f"_key{i}", {*taken, *plain, *names}))
     return names
 
 
 def _with_keys(graph: Graph, node: int, keys: list[Expr]) -> tuple[int, tuple[str, ...]]:
     """The collection with every key as a column, and their names."""
-    names = _key_names(keys)
+    names = _key_names(keys, graph.schemas[node].names)
     added = [(name, expr) for name, expr in zip(names, keys) if not (isinstance(expr, Read) and expr.name == name)]
     return project(graph, node, [*every_column(graph.schemas[node]), *added]), tuple(names)
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ebbflow.columns import written as w
+from ebbflow.columns.expression import Call, Expr
 from ebbflow.columns.expression import Column as Read
-from ebbflow.columns.expression import Expr
+from ebbflow.columns.operations import common_type
 from ebbflow.columns.resolve import resolve
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -67,7 +68,19 @@ def name_here(graph: Graph, node: int, name: str, owner: int, verb: str) -> str:
     for here in sorted(names, key=lambda other: other != name):  # its own name first
         if (owner, name) in _origins(graph, node, here):
             return here
+    if name in names and not _is_computed_since(graph, node, name, owner):
+        raise UnknownColumn(
+            f'{verb} uses the column "{name}" of {called(graph, owner)}, which is not there any more; the "{name}" of'
+            f" {called(graph, node)} is another column.",
+            hint=f'If that one is meant, write col("{name}"); else keep the column, under a name of its own.',
+        )
     return name
+
+
+def _is_computed_since(graph: Graph, node: int, name: str, owner: int) -> bool:
+    """Whether a column was computed from what came of a collection, so that its name stands for the new value."""
+    ends = [at for at, column in _origins(graph, node, name) if not _copied_from(graph, at, column)]
+    return all(at != owner and owner in graph.ancestors(at) for at in ends)
 
 
 def _origins(graph: Graph, node: int, name: str) -> Iterator[tuple[int, str]]:
@@ -84,14 +97,35 @@ def _origins(graph: Graph, node: int, name: str) -> Iterator[tuple[int, str]]:
 def _copied_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
     match graph.nodes[node]:
         case n.Linear(source, n.Map(columns)):
-            expr = dict(columns)[name]
-            return [(source, expr.name)] if isinstance(expr, Read) else []
+            read = _handed_on(dict(columns)[name])
+            return [(source, read.name)] if read is not None else []
         case n.Linear(_, n.Apply()) | n.Input():
             return []
         case n.Join(left, right, columns):
-            return [((left, right)[side], there) for shown, side, there in columns if shown == name]
+            copied = [((left, right)[side], there) for shown, side, there in columns if shown == name]
+            return copied + [partner for at in copied for partner in _partners(graph, left, right, *at)]
         case n.Reduce(source, key, reducer):
             kept = name in key or isinstance(reducer, n.Top)
             return [(source, name)] if kept else []
         case _:
             return [(source, name) for source in n.sources_of(graph.nodes[node])]
+
+
+def _handed_on(expr: Expr) -> Read | None:
+    """The column whose values an expression has, as they are or in a wider type, which a union may need."""
+    match expr:
+        case Call("cast", (Read() as read,)) if common_type([read.type, expr.type]) == expr.type:
+            return read
+        case Read():
+            return expr
+    return None
+
+
+def _partners(graph: Graph, left: int, right: int, side: int, column: str) -> list[tuple[int, str]]:
+    """The keys of a join's other side that equal this column."""
+    one, two = graph.nodes[left], graph.nodes[right]
+    if not isinstance(one, n.Arrange) or not isinstance(two, n.Arrange):
+        return []
+    pairs = [((left, mine), (right, theirs)) for mine, theirs in zip(one.key, two.key)]
+    pairs += [(theirs, mine) for mine, theirs in pairs]
+    return [partner for at, partner in pairs if at == (side, column)]

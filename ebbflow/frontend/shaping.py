@@ -35,6 +35,14 @@ def computed(graph: Graph, node: int, given: object, verb: str) -> tuple[Column,
         raise nested_too_deep() from None
 
 
+def unused(name: str, taken: Iterable[str]) -> str:
+    """A name of ours for a column that is computed on the way; people may call theirs as they like."""
+    taken = set(taken)
+    while name in taken:
+        name += "_"
+    return name
+
+
 def every_column(schema: Schema) -> list[Named]:
     return [(field.name, Read(field.name, field.type)) for field in schema]
 

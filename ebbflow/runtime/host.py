@@ -22,6 +22,7 @@ from ebbflow.columns.pool import Pool
 from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
+from ebbflow.dataflow.plan_check import check_plan
 from ebbflow.errors import NoThread, PlanError
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
@@ -87,6 +88,7 @@ class Host:
             )
         self.graph, self.pool = graph, pool
         self.plan = lower(graph, self.needs_outside)
+        check_plan(self.plan)
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker

@@ -4,6 +4,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import ebbflow as ebb
 from ebbflow.columns.evaluate import outside
 from ebbflow.columns.expression import Column
 from ebbflow.columns.pool import Pool
@@ -277,3 +278,80 @@ def test_users_functions_have_a_cell_that_asks_and_one_that_sends_on():
     asks, sends = (cell for cell in plan.cells if cell.kind in (kinds.OUTSIDE, kinds.PASS))
     assert sends.follows is asks and plan.outputs["out"].pipes[0].source is sends
     assert own("swapped").name == asks.action.function.name
+
+
+# ---- columns that are renamed ---------------------------------------------------------------------
+
+T, U = [(1, 9), (9, 1), (7, 8), (6, 6)], [(1, 100), (8, 800), (7, 700), (6, 600)]
+
+
+def computed(program):
+    flow = ebb.Dataflow()
+    program(flow, flow.input("t", "a long, b long"), flow.input("u", "k long, v long"))
+    return {name: table.rows() for name, table in flow.compute(t=T, u=U).items()}
+
+
+def test_a_filter_on_swapped_names_keeps_them_swapped_for_a_join():
+    swapped = lambda t: t.select(b="a", a="b").filter(ebb.col("b") > 5)
+    found = computed(lambda flow, t, u: flow.output("out", swapped(t).join(u, on={"a": "k"})))
+    assert found["out"] == [(6, 6, 600, 1), (7, 8, 800, 1), (9, 1, 100, 1)]
+
+
+def test_a_filter_on_new_names_is_joined_by_a_new_name():
+    renamed = lambda t: t.select(x="a", y="b").filter(ebb.col("x") > 5)
+    found = computed(lambda flow, t, u: flow.output("out", renamed(t).join(u, on={"y": "k"})))
+    assert found["out"] == [(6, 6, 600, 1), (7, 8, 800, 1), (9, 1, 100, 1)]
+
+
+def test_a_renamed_collection_is_filtered_twice_renamed_again_joined_and_shown():
+    def program(flow, t, u):
+        renamed = t.rename({"a": "x", "b": "y"})
+        one, two = renamed.filter(ebb.col("x") > 5), renamed.filter(ebb.col("y") > 5).rename({"x": "z"})
+        flow.output("out", one.join(two, on="y"))
+        flow.output("renamed", renamed)
+
+    found = computed(program)
+    assert found["out"] == [(6, 6, 6, 1), (7, 8, 7, 1)]
+    assert found["renamed"] == [(1, 9, 1), (6, 6, 1), (7, 8, 1), (9, 1, 1)]
+
+
+def test_a_condition_and_columns_that_fit_only_apart_stay_apart():
+    def program(flow, t, u):
+        condition = ebb.col("a") > 0
+        for i in range(12):
+            condition = condition & (ebb.col("a") * i + ebb.col("b") >= -1000)
+        flow.output("out", t.filter(condition).select(**{f"c{i}": ebb.col("a") + i for i in range(40)}))
+
+    assert [row[:2] for row in computed(program)["out"]] == [(1, 2), (6, 7), (7, 8), (9, 10)]
+
+
+def test_a_loop_variable_is_joined_by_its_whole_row_and_by_part_of_it():
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a long, b long"), flow.input("u", "a long, b long, c long")
+    w = flow.input("w", "b long, z long")
+
+    def body(v):
+        whole = v.join(u.distinct(), on=["a", "b"]).select("a", b="c")
+        part = v.join(w.distinct(), on="b").select("a", b="z")
+        return (whole + part + t).distinct()
+
+    flow.output("out", t.distinct().iterate(body))
+    found = flow.compute(t=[(1, 1)], u=[(1, 1, 10), (1, 2, 20)], w=[(1, 2), (2, 3)])["out"].rows()
+    assert found == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 10, 1), (1, 20, 1)]
+
+
+def test_a_body_that_is_kept_by_part_of_its_row_is_joined_by_the_whole_of_it():
+    flow = ebb.Dataflow()
+    t, w = flow.input("t", "a long, b long"), flow.input("w", "b long, z long")
+
+    def body(v):
+        following = (v.join(w.distinct(), on="b").select("a", b="z") + t).distinct()
+        back = following.join(t.distinct(), on=["a", "b"]).select("a", "b")
+        return following, back
+
+    found, back = flow.iterate(lambda v, back: body(v), v=t.distinct(), back=t.distinct())
+    flow.output("out", found)
+    flow.output("back", back)
+    shown = flow.compute(t=[(1, 1), (2, 1)], w=[(1, 2), (2, 3)])
+    assert shown["out"].rows() == [(a, b, 1) for a in (1, 2) for b in (1, 2, 3)]
+    assert shown["back"].rows() == [(1, 1, 1), (2, 1, 1)]

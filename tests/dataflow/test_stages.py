@@ -1,6 +1,7 @@
 from functools import cache
 from random import Random
 
+import ebbflow as ebb
 from ebbflow.columns.pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.rewrite import rewrite
@@ -136,3 +137,14 @@ def test_a_program_in_stages_says_what_it_means_however_its_inputs_move():
             moves.append({name: ((at,) * width,) for name, at in now.items()})
         steps = dealt(random, changes, [*moves, dict.fromkeys(names, ())], eager=0.5)
         judge(lambda graph, pool: LocalRuntime(graph, 1, pool), graph, steps, Pool())
+
+
+def test_what_leaves_a_loop_stays_with_it_when_only_a_later_stage_reads_it():
+    flow = ebb.Dataflow()
+    u, v = flow.input("u", "a long, b long"), flow.input("v", "b long")
+    turn = lambda p, q: (q.join(u, on=["a", "b"]).union(u).distinct(), p.select(a="b", b="a").distinct())
+    one, two = flow.iterate(turn, p=u.distinct(), q=u.distinct())
+    flow.output("two", two)  # waits for u
+    flow.output("met", one.join(v, on="b"))  # waits for u and v, and is all that reads the first
+    found = flow.compute(u=[(1, 2)], v=[(2,)])
+    assert found["two"].rows() == [(2, 1, 1)] and found["met"].rows() == [(1, 2, 1)]

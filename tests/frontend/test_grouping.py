@@ -215,3 +215,14 @@ def test_groups_are_no_result_and_say_what_is(sales):
         flow.output("out", xs.group_by("x"))
     with pytest.raises(EbbflowError, match=r"got Ordered\.(.|\n)*limit"):
         flow.output("out", xs.order_by("x"))
+
+
+def test_columns_may_have_the_names_that_computed_ones_would_get():
+    flow = ebb.Dataflow()
+    t = flow.input("t", "a long, _of0 long, _by0 long, _0 long")
+    flow.output("sums", t.group_by("a").agg(s=ebb.sum(ebb.col("a") + 1), m=ebb.max("_of0")))
+    flow.output("means", t.group_by("_0").agg(mean=ebb.sum("a") / ebb.count()))
+    flow.output("first", t.order_by(ebb.col("a") % 2, "_by0").limit(1))
+    found = flow.compute(t=[(1, 5, 6, 7), (2, 8, 9, 7)])
+    assert found["sums"].rows() == [(1, 2, 5, 1), (2, 3, 8, 1)]
+    assert found["means"].rows() == [(7, 1.5, 1)] and found["first"].rows() == [(2, 8, 9, 7, 1)]

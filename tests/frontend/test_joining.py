@@ -182,3 +182,12 @@ def test_options_of_other_tools_joins_are_answered_with_ours(foreign):
     a, b = flow.input("a", "k long"), flow.input("b", "kk long")
     with pytest.raises(UnclearJoin, match=r'on=\{"left": "right"\}'):
         a.join(b, **foreign)
+
+
+def test_a_column_may_have_the_name_that_a_computed_key_would_get():
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a long, _key0 long"), flow.input("u", "b long, _key0 long, _key1 long")
+    flow.output("met", t.join(u, on=lambda l, r: (l.a + 1 == r.b) & (l.a == r.b - 1), suffix="_u"))
+    flow.output("kept", t.semijoin(u, on=lambda l, r: (l["_key0"] == r["_key1"]) & (l.a + 1 == r.b)))
+    found = flow.compute(t=[(1, 5)], u=[(2, 7, 5)])
+    assert found["met"].rows() == [(1, 5, 2, 7, 5, 1)] and found["kept"].rows() == [(1, 5, 1)]

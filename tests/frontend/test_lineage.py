@@ -61,3 +61,36 @@ def test_a_column_of_an_unrelated_collection_is_refused(sides):
     a, b = sides
     with pytest.raises(UnknownColumn, match='select uses the column "x" of b, which has no part in a'):
         a.select(v=b.x)
+
+
+def test_a_column_is_never_read_by_accident_of_its_name():
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a long, b long"), flow.input("u", "b long, c int")
+    with pytest.raises(UnknownColumn, match='uses the column "b" of t, which is not there any more'):
+        t.select(b="a").filter(t.b > 5)
+    with pytest.raises(UnknownColumn, match='uses the column "b" of t, which is not there any more'):
+        u.join(t.drop("b"), on={"c": "a"}).filter(t.b > 5)
+
+
+def test_a_column_that_was_computed_anew_is_meant_by_its_name():
+    flow = ebb.Dataflow()
+    t = flow.input("t", "a long, b long")
+    flow.output("more", t.with_columns(b=t.b + 1).filter(t.b > 5))
+    flow.output("sums", t.group_by("a").agg(b=ebb.sum("b")).filter(t.b > 5))
+    found = flow.compute(t=[(1, 5), (1, 4)])
+    assert found["more"].rows() == [(1, 6, 1)] and found["sums"].rows() == [(1, 9, 1)]
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_the_key_of_the_right_side_is_the_column_of_the_left_that_equals_it(how):
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a int, b long"), flow.input("u", "b long, c long")
+    flow.output("out", t.join(u, on={"a": "b"}, how=how, suffix="_u").filter(u.b == 1))
+    assert flow.compute(t=[(1, 7), (2, 1)], u=[(1, 10), (2, 20)])["out"].rows() == [(1, 7, 10, 1)]
+
+
+def test_a_column_that_a_union_made_wider_is_still_found():
+    flow = ebb.Dataflow()
+    t, u = flow.input("t", "a double"), flow.input("u", "a int")
+    flow.output("out", t.union(u).rename({"a": "z"}).filter(u.a > 1))
+    assert flow.compute(t=[(1.5,)], u=[(1,), (2,)])["out"].rows() == [(1.5, 1), (2.0, 1)]
