@@ -320,8 +320,7 @@ class DeltaTable:
             schema = schema + ", `_count` bigint"
         owner = owner_of(place)
         whose = f"'{OWNER}' = '{json.dumps(asdict(owner)).translate(IN_SQL)}'"
-        self._create(spark, schema, whose)
-        found = spark.sql(f"describe detail {self._sql_name}").collect()[0]
+        found = self._created(spark, schema, whose)
         other, wrong = self._claimed(found["properties"]), self._misfit(spark, schema)
         if other is None or other.id != owner.id:
             begun = found["numFiles"] > 0
@@ -345,11 +344,12 @@ class DeltaTable:
         if kept is None or not is_same or {**kept, **told} != kept:
             marks.write(place / TABLE, {**told, "app": f"ebbflow-{uuid.uuid4().hex}"})
 
-    def _create(self, spark: SparkSession, schema: str, whose: str) -> None:
-        """Have the table; one that is there stays as it is."""
+    def _created(self, spark: SparkSession, schema: str, whose: str) -> Any:
+        """Have the table, of which one that is there stays as it is; what Delta says of it."""
         create = f"create table if not exists {self._sql_name} ({schema}) using delta tblproperties ({whose})"
         try:
             spark.sql(create)
+            return spark.sql(f"describe detail {self._sql_name}").collect()[0]
         except Exception as problem:
             if "delta.DefaultSource" in str(problem) or "DATA_SOURCE_NOT_FOUND" in str(problem):
                 raise MissingPackage(

@@ -471,7 +471,7 @@ class Feed:
 
     def _not_published(self, error: Exception, why: str, which: str, sink: Sink, step: int) -> EbbflowError:
         kind = type(error) if isinstance(error, EbbflowError) else NotPublished
-        to = "" if isinstance(error, EbbflowError) else f" to {plain(str(sink))}"
+        to = "" if isinstance(error, EbbflowError) else f" to {sink}"[:300]
         first = f"{error.hint} Then start" if isinstance(error, EbbflowError) else "Mend what it says and start"
         return kind(
             f"{which} is committed, and could not be published{to}: {why}",

@@ -66,8 +66,9 @@ def _show_published(stream: Path, last: int) -> None:
     if last and (published is None or published["step"] < last):
         waiting = skips.unpublished(stream, last) if (stream / skips.OUTPUTS).is_dir() else {}
         why = marks.read(stream / skips.REFUSED) or {}
-        click.echo(f"step {last} waits to be published to: {', '.join(waiting) or 'no output'}")
-        if why.get("step") == last:
+        if waiting:
+            click.echo(f"step {last} waits to be published to: {', '.join(waiting)}")
+        if why.get("step") == last and why["output"] in waiting:
             click.echo(f"               {why['output']}: {why['why']}")
     for one in skips.all_skipped(stream):
         click.echo(f"skipped: step {one['step']} of {one['output']}" + (f": {one['why']}" if one["why"] else ""))

@@ -27,6 +27,7 @@ from ebbflow.pipeline import marks, sinks
 from ebbflow.pipeline.claims import owner_of
 from ebbflow.pipeline.sinks import ParquetTable, Progress
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # files that are gone in milliseconds need no disk
 CRASHES = ("write", "create", "point", "settle", "sync")
 
 
@@ -90,7 +91,7 @@ class Stream:
     """A query with its checkpoint: what `Feed` would hand over."""
 
     def __init__(self, root, name):
-        self.name, self.home = name, root / name / "outputs" / "0"
+        self.name, self.home, self.generation = name, root / name / "outputs" / "0", ""
         self.forget()
 
     def forget(self):
@@ -206,6 +207,9 @@ class History:
         if not self.stopped():
             return
         stream, place = self.rng.choice(self.stopped()), self.rng.choice(self.places)
+        own = [one for one in self.places if one.owner == (stream.name, stream.generation)]
+        if own and self.rng.random() < 0.5:
+            place = self.rng.choice(own)
         replace = self.rng.random() < 0.3
         sink = self.made(place, replace)
         stream.home.mkdir(parents=True, exist_ok=True)
@@ -356,17 +360,22 @@ class History:
             self.counted["skipped"] += 1
 
     def save(self):
-        if self.stopped():
-            stream = self.rng.choice(self.stopped())
-            if stream.step and not stream.gone:
-                self.saved[stream.name] = stream.saved()
-
-    def set_back(self):
-        """A stopped stream's checkpoint is restored from a copy."""
-        found = [stream for stream in self.stopped() if stream.name in self.saved]
+        """A copy of a checkpoint; the first one of a stream is kept for longest."""
+        found = [stream for stream in self.streams if stream.step and not stream.gone]
         if found:
             stream = self.rng.choice(found)
-            stream.set_back(self.saved[stream.name])
+            self.saved.setdefault(stream.name, stream.saved())
+
+    def set_back(self):
+        """A stream's checkpoint is restored from a copy."""
+        found = [stream for stream in self.streams if stream.name in self.saved]
+        if found:
+            stream = self.rng.choice(found)
+            self.running.pop(stream.name, None)
+            was = stream.step
+            stream.set_back(self.saved.pop(stream.name))
+            for _ in range(self.rng.choice([0, 1, was - stream.step])):  # it goes on, elsewhere and otherwise
+                stream.commit(self.rng)
             stream.skipped = {step for step in stream.skipped if step <= stream.step}
             self.counted["set back"] += 1
 
@@ -380,7 +389,7 @@ def histories(count, seed, length=40):
     was = os.getcwd()
     with mock.patch.object(ParquetTable, "_write", write), mock.patch.object(os, "fsync", lambda handle: None):
         for i in range(count):
-            with tempfile.TemporaryDirectory(prefix="ebbflow-histories-") as root:
+            with tempfile.TemporaryDirectory(prefix="ebbflow-histories-", dir=MEMORY) as root:
                 history = History(Path(os.path.realpath(root)), seed + i)
                 try:
                     history.run(length)

@@ -15,6 +15,7 @@ from ebbflow.errors import (
     NotATable,
     PlaceTaken,
     ReservedName,
+    SecondSession,
     TypeMismatch,
     WrongDiff,
 )
@@ -22,16 +23,8 @@ from ebbflow.pipeline.claims import owner_of
 from ebbflow.pipeline.sinks import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import Files, Kept, degrees, rows_of, run
-from tests.pipeline.histories import histories
 from tests.pipeline.test_redelivery import Fed
 from tests.pipeline.test_sinks import COLUMNS, DDL, changes, hand, stands
-
-
-def test_random_histories_of_streams_that_share_places_agree_with_the_model():
-    found = histories(count=300, seed=17)
-    assert min(found[what] for what in ("refused", "refused to publish", "taken over", "continued", "crashed")) >= 50
-    assert found["published"] >= 1500 and found["skipped"] >= 300 and found["set back"] >= 50
-
 
 # ---- of one stream and another, by the sinks alone -------------------------------------------------
 
@@ -259,13 +252,14 @@ def test_a_table_stands_where_the_stream_does_whatever_became_of_its_place(spark
     ]
     again = fed(spark, tmp_path, "one", ebb.table(f"{tmp_path}/elsewhere"))
     again.hand(2, (1, 4, 2))
+    again.hand(3, (1, 5, 3))
     again.end()
-    assert rows_of(spark.read.parquet(f"{tmp_path}/elsewhere")) == [(1, 3)]
-    with pytest.raises(PlaceTaken, match=r"ends with step 2 .* which is at step 3"):
+    assert rows_of(spark.read.parquet(f"{tmp_path}/elsewhere")) == [(1, 4)]
+    with pytest.raises(PlaceTaken, match=r"ends with step 2 .* which is at step 4"):
         again = fed(spark, tmp_path, "one", ebb.change_log(log))
-    again = fed(spark, tmp_path, "one", ebb.table(table))  # it missed a step
+    again = fed(spark, tmp_path, "one", ebb.table(table))  # it missed two steps
     again.end()
-    assert rows_of(spark.read.parquet(table)) == [(1, 3)]
+    assert rows_of(spark.read.parquet(table)) == [(1, 4)]
 
 
 def test_two_outputs_of_a_stream_have_places_of_their_own(spark, tmp_path):
@@ -318,3 +312,15 @@ def test_a_state_that_was_made_anew_is_not_published_over_the_old(spark, tmp_pat
         stream.hand(1, (1, 3, 1))
     stream.end()
     assert rows_of(spark.read.parquet(f"{tmp_path}/table")) == [(1, 1)]
+
+
+def test_of_two_streams_on_one_checkpoint_the_second_to_step_is_told(spark, tmp_path):
+    table = f"{tmp_path}/table"
+    first = fed(spark, tmp_path, "one", ebb.table(table), [(1, 2, 0)])
+    second = fed(spark, tmp_path, "one", ebb.table(table))
+    second.hand(1, (1, 3, 1))
+    with pytest.raises(SecondSession):
+        first.hand(1, (1, 3, 1))
+    assert rows_of(spark.read.parquet(table)) == [(1, 2)]
+    first.end()
+    second.end()

@@ -17,7 +17,7 @@ from tests.pipeline.test_redelivery import Fed
 
 def ask(*arguments):
     said = CliRunner().invoke(main, list(map(str, arguments)))
-    assert "Traceback" not in said.output, said.output
+    assert said.exception is None or isinstance(said.exception, SystemExit), said.exception
     return said.exit_code, said.output
 
 
@@ -40,7 +40,8 @@ def test_a_step_that_a_function_never_takes_is_skipped_on_somebodys_word(spark, 
     with pytest.raises(NotPublished, match="no room"):  # a restart tries again
         Fed(spark, tmp_path, sink=ebb.each(fails))
     status, said = ask("check", stream)
-    assert status == 0 and "published: step 1, batch 0" in said and "step 2 waits to be published to: degrees" in said
+    assert status == 0, said
+    assert "published: step 1, batch 0" in said and "step 2 waits to be published to: degrees" in said
     assert "ValueError: no room for this" in said
 
     for step, output, what in ((1, None, "UnknownStep"), (3, None, "UnknownStep"), (2, "copy", "UnknownOutput")):
@@ -98,12 +99,12 @@ def test_a_table_that_somebody_altered_is_told_and_replaced_when_told(spark, tmp
     table = lambda **options: ebb.table(f"{tmp_path}/out", format="delta", key="src", **options)
     fed = Fed(spark, tmp_path, sink=table())
     fed.hand(0, (1, 2, 0))
-    altered = spark.createDataFrame([], "src long, count string").write.format("delta").mode("overwrite")
+    altered = spark.createDataFrame([], "src long, other long").write.format("delta").mode("overwrite")
     altered.option("overwriteSchema", "true").save(f"{tmp_path}/out")
     with pytest.raises(NotPublished, match=r'step 2 of "degrees" is committed'):
         fed.hand(1, (1, 3, 1), (5, 5, 1))
     fed.end()
-    with pytest.raises(TypeMismatch, match='column "count" is bigint'):
+    with pytest.raises(TypeMismatch, match=r'column "count" is bigint; .* has no such column'):
         Fed(spark, tmp_path, sink=table())
     Fed(spark, tmp_path, sink=table(replace=True)).end()
     assert rows_of(spark.read.format("delta").load(f"{tmp_path}/out")) == [(1, 2), (5, 1)]

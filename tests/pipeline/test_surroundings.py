@@ -11,13 +11,12 @@ from tests.pipeline.given import Files, rows_of, run
 from tests.pipeline.surroundings import Watch, of_session
 
 
-def program(watch):
-    """Its own function looks around; on Spark it runs elsewhere, and says nothing."""
-    here = os.getpid()
+def program(watch=None):
+    """Its own function looks around; on Spark it runs elsewhere."""
 
     def doubled(row):
-        if os.getpid() == here:
-            watch.look("a function of the user's")
+        if watch is not None:
+            watch.look("a function of the user's", beside=threading.current_thread() is not threading.main_thread())
         return [(row.n * 2,)]
 
     flow = ebb.Dataflow()
@@ -58,7 +57,7 @@ def odd(spark, tmp_path):
 
 def test_a_run_on_spark_leaves_the_session_as_it_is(odd, tmp_path):
     watch = Watch(odd)
-    with watch.watching(), program(watch).run(odd, checkpoint=str(tmp_path / "state"), shards=2) as live:
+    with watch.watching(), program().run(odd, checkpoint=str(tmp_path / "state"), shards=2) as live:
         live.subscribe("counted", lambda changes, frontier: watch.look_at_session("a subscriber"))
         live.insert("numbers", odd.range(5).selectExpr("id as n"), time=0)
         live.apply("numbers", odd.range(3).selectExpr("id as n", "2 as ts", "1 as d"), time="ts", diff="d")
@@ -87,7 +86,7 @@ def test_a_stream_leaves_the_session_as_it_is(odd, tmp_path):
     }
     with watch.watching():
         inputs = {"numbers": ebb.append(files.frame(1))}
-        run(program(watch), odd, tmp_path, inputs, outputs, dead_letters=str(tmp_path / "dead"), shards=1)
+        run(program(), odd, tmp_path, inputs, outputs, dead_letters=str(tmp_path / "dead"), shards=1)
     assert rows_of(odd.read.format("delta").load(f"{tmp_path}/counted")) == [(1, 1), (2, 2)]
     assert rows_of(odd.read.parquet(f"{tmp_path}/doubled")) == [(2,), (4,), (4,)]
     assert watch.seen == [] and watch.looks > 20

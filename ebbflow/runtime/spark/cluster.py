@@ -144,7 +144,7 @@ def seat(frame: Any, name: str) -> None:
     of the context, which other threads use, stays as it is.  Spark Connect has one pool.
     """
     if hasattr(frame, "_jdf"):
-        frame._jdf.queryExecution().analyzed().func().func().envVars().put(SEAT, name)
+        frame._jdf.queryExecution().analyzed().functionExpr().func().envVars().put(SEAT, name)
 
 
 def performing(order: bytes, functions: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
