@@ -417,8 +417,9 @@ class Feed:
         done = published is not None and published["step"] >= step
         if done and not opening:
             return
+        told = done or (opening and published is not None and published["batch"] >= batch_id)  # or it was set back
         for name, sink in self.sinks.items():
-            if not done or getattr(sink, "is_standing", False):
+            if not told or getattr(sink, "is_standing", False):
                 self._hand_over(name, sink, changes[name], step, query_id, batch_id, done)
         if done:
             return

@@ -113,4 +113,6 @@ def _counted(number: int, what: str) -> str:
 def _frontiers(state: dict[str, Any]) -> str:
     told = lambda times: "closed" if not times else " ".join(str(tuple(t)) if len(t) > 1 else str(t[0]) for t in times)
     inputs = (state.get("session") or {}).get("inputs") or state.get("frontiers") or {}
+    if isinstance(inputs, list):  # on Spark before the first step: those of the parts, and none of an input
+        return ""
     return ", ".join(f"{name} {told(times)}" for name, times in inputs.items())
