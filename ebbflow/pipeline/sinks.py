@@ -318,7 +318,7 @@ class DeltaTable:
                 )
         if self.counts:
             schema = schema + ", `_count` bigint"
-        owner = owner_of(place)
+        owner, spark = owner_of(place), private(spark)  # Delta notes its last commit in the session that made it
         whose = f"'{OWNER}' = '{json.dumps(asdict(owner)).translate(IN_SQL)}'"
         found = self._created(spark, schema, whose)
         other, wrong = self._claimed(found["properties"]), self._misfit(spark, schema)
@@ -485,8 +485,12 @@ IN_SQL = str.maketrans({"'": "\\'", "\\": "\\\\"})
 def private(spark: SparkSession) -> SparkSession:
     """A session with the settings and tables of this one, that nobody else sees: what is set there stays there."""
     if not hasattr(spark, "_jsparkSession"):
-        return spark.newSession()
-    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+        return getattr(spark, "newSession", lambda: spark)()
+    mine = SparkSession.__new__(SparkSession)  # to initialise it would have every RDD's toDF use it from then on
+    for name in ("_sc", "_jsc", "_jvm", "_profiler_collector"):
+        setattr(mine, name, getattr(spark, name))
+    mine._jsparkSession = spark._jsparkSession.cloneSession()
+    return mine
 
 
 def first_line(problem: BaseException) -> str:

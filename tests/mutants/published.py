@@ -125,6 +125,15 @@ PLANTED: list[tuple[Mutant, str]] = [
     ),
     (
         Mutant(
+            "the copy of a session becomes that of every RDD",
+            SINKS,
+            "    mine = SparkSession.__new__(SparkSession)",
+            "    mine = spark.newSession()",
+        ),
+        "tests/pipeline/test_places.py::test_nothing_is_set_on_the_session_while_a_delta_table_is_written",
+    ),
+    (
+        Mutant(
             "the environment of tasks is set on the context",
             "runtime/spark/cluster.py",
             "        frame._jdf.queryExecution().analyzed().functionExpr().func().envVars().put(SEAT, name)\n",

@@ -6,6 +6,7 @@ import shutil
 import threading
 
 import pytest
+from pyspark.core.rdd import RDD
 
 import ebbflow as ebb
 from ebbflow.errors import (
@@ -137,7 +138,7 @@ def test_a_disk_that_is_not_here_is_refused_where_links_are_needed(path):
 def test_nothing_is_set_on_the_session_while_a_delta_table_is_written(spark, tmp_path):
     """Appends of another thread to a table of its own arrive, all of them."""
     need_connector(spark, "delta")
-    mine, stop, done = f"{tmp_path}/mine", threading.Event(), []
+    mine, stop, done, to_frame = f"{tmp_path}/mine", threading.Event(), [], RDD.toDF
     sink, home = ebb.table(f"{tmp_path}/out", format="delta", counts=True), tmp_path / "home"
     sink.open(spark, home, COLUMNS, DDL)
     spark.range(0).write.format("delta").save(mine)
@@ -154,6 +155,7 @@ def test_nothing_is_set_on_the_session_while_a_delta_table_is_written(spark, tmp
     stop.set()
     other.join()
     assert spark.read.format("delta").load(mine).count() == len(done) >= 4
+    assert RDD.toDF is to_frame and ebb.spark() is spark
     assert spark.read.format("delta").load(f"{tmp_path}/out").count() == 4
 
 
