@@ -379,7 +379,8 @@ class DeltaTable:
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
         owner, mark, table = owner_of(place), marks.read(place / MARK), marks.read(place / TABLE) or {}
-        self._refuse_other(changes.sparkSession, owner)
+        mine = private(changes.sparkSession)
+        self._refuse_other(mine, owner)
         if mark is not None and mark.get("app") != table["app"]:
             mark = None  # of another table
         step = relation(mark, progress, owner, str(self), self.replace)
@@ -395,7 +396,7 @@ class DeltaTable:
         net = summed(changes.drop("_time"), columns).persist()
         try:
             if anew or not net.isEmpty():
-                self._merge(net, columns, progress, table["app"], anew)
+                self._merge(mine, net, columns, progress, table["app"], anew)
         finally:
             net.unpersist()
         marks.write(place / MARK, marked(progress, owner, app=table["app"]))
@@ -412,7 +413,9 @@ class DeltaTable:
         if other is None or other.id != mine.id:
             raise claims.taken(str(self), mine, other or Owner(""))
 
-    def _merge(self, net: DataFrame, columns: list[str], progress: Progress, app: str, anew: bool) -> None:
+    def _merge(
+        self, mine: SparkSession, net: DataFrame, columns: list[str], progress: Progress, app: str, anew: bool
+    ) -> None:
         key = list(self.key) or columns
         if not self.counts:
             self._refuse_copies(net, key, progress)
@@ -428,7 +431,6 @@ class DeltaTable:
             else:
                 new = net.filter("_diff > 0").withColumn("_replaces", replaced)
             net = new.unionByName(gone.withColumn("_replaces", replaced))
-        mine = private(net.sparkSession)
         said = json.dumps(progress.as_json())
         for name, value in ((APP, app), (VERSION, str(progress.step)), (SAID, said), (OVERWRITE, "static")):
             mine.conf.set(name, value)

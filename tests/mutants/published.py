@@ -118,8 +118,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "Delta's numbers are set on the session that is given",
             SINKS,
-            "        mine = private(net.sparkSession)\n",
-            "        mine = net.sparkSession\n",
+            "        mine = private(changes.sparkSession)\n",
+            "        mine = changes.sparkSession\n",
         ),
         "tests/pipeline/test_surroundings.py::test_a_stream_leaves_the_session_as_it_is",
     ),
