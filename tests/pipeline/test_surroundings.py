@@ -72,6 +72,8 @@ def test_a_stream_leaves_the_session_as_it_is(odd, tmp_path):
     files = Files(tmp_path / "numbers", "n string", odd)
     files.put(("1",), ("one",), ("2",))
     files.put(("2",))
+    odd.range(1).write.format("delta").save(f"{tmp_path}/used")  # Delta's own: it sets spark.sql.parquet.fieldId.*
+    assert odd.read.format("delta").load(f"{tmp_path}/used").count() == 1  # in a process that uses it
     watch, views = Watch(odd), {table.name for table in odd.catalog.listTables()}
 
     def told(changes, progress):
