@@ -284,3 +284,11 @@ class UnknownStep(EbbflowError):
 
 class NotATable(EbbflowError):
     """A place where a table is to be written, and something else is."""
+
+
+class PlaceTaken(EbbflowError):
+    """A place to publish to that belongs to another stream, or holds another part of this one's history."""
+
+
+class NotPublished(EbbflowError):
+    """A step that is committed, and that an output's sink did not take."""

@@ -43,6 +43,21 @@ def put(path: Path, content: bytes) -> None:
     sync(path.parent)
 
 
+def create(path: Path, says: dict[str, Any]) -> bool:
+    """Write a mark where there is none; False: somebody else's is there, as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    put(beside, json.dumps(says, sort_keys=True).encode())
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(beside)
+    sync(path.parent)
+    return True
+
+
 def point(link: Path, target: str) -> None:
     """A symbolic link, moved from one place to another at once."""
     beside = link.with_name(f".{link.name}.{uuid.uuid4().hex}")

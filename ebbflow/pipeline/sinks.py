@@ -3,8 +3,11 @@
 A step is in the ledger before anybody is told.  Then each sink takes the step's changes, and remembers beside what it
 wrote which step it has; after a crash between the two it is handed the same changes again.
 
+A mark names the owner (claims), so that one stream's steps are not taken for another's.  A table, a log or a view
+that does not stand at the step before, because it is new, was removed or was replaced, begins with the changes so far.
+
 Rule: handed a step twice, a table, a log and a view are as if handed it once; a function and Kafka are told its number.
-Nothing that a reader may be reading is overwritten.
+Nothing that a reader may be reading is overwritten.  Nothing is set on the session that is given.
 """
 
 from __future__ import annotations
@@ -15,20 +18,23 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
-from ebbflow.errors import MissingPackage, NotATable, TypeMismatch, UnknownColumn, WrongDiff
+from ebbflow.errors import MissingPackage, NotATable, PlaceTaken, ReservedName, TypeMismatch, UnknownColumn, WrongDiff
 from ebbflow.frontend.table import plain
-from ebbflow.pipeline import marks
+from ebbflow.pipeline import claims, marks
+from ebbflow.pipeline.claims import CLAIM, Owner, owner_of
 
 CURRENT = "current"
 MARK = "_progress.json"
 KEPT = 3  # versions of a table that stay for those who are reading them
+DONE, FOLLOWS, BEGINS = "done", "follows", "begins"  # what a step is to a place: there, the next one, or not that
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,15 @@ class Progress:
     frontier: list[tuple[int, ...]]
     query_id: str
     batch_id: int
+    program: str = ""  # a hash of the plan
+    record: str = ""  # the hash of the step's record in the ledger
+    skipped: tuple[int, ...] = ()  # steps of this output that nobody was told of, on purpose
+    so_far: Callable[[], DataFrame] | None = field(default=None, compare=False, repr=False)  # all changes up to here
 
     def as_json(self) -> dict[str, Any]:
         return {
             "output": self.output, "step": self.step, "frontier": [list(time) for time in self.frontier],
-            "query": self.query_id, "batch": self.batch_id,
+            "query": self.query_id, "batch": self.batch_id, "program": self.program, "record": self.record,
         }  # fmt: skip
 
 
@@ -55,11 +65,12 @@ class Sink(Protocol):
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None: ...
 
 
-def table(name: str, format: str = "parquet", key: Any = None, counts: bool = False) -> Sink:
+def table(name: str, format: str = "parquet", key: Any = None, counts: bool = False, *, replace: bool = False) -> Sink:
     """The collection as it stands, as a table: Parquet at a path, or Delta by name or path.
 
     Parquet is written anew beside the old one, and the path, a link, then leads to it.  Delta is merged: by `key` where
     the output has one row a key, by the whole row otherwise.  `counts=True` keeps how often a row is there as `_count`.
+    A table that another stream began is refused; with `replace=True` it is replaced.  A stream's own is continued.
     """
     if not isinstance(name, str) or not name:
         raise TypeMismatch(f"table is given a path or a name, not {plain(name)}.", hint='ebb.table("out/reach")')
@@ -69,24 +80,27 @@ def table(name: str, format: str = "parquet", key: Any = None, counts: bool = Fa
             raise TypeMismatch(
                 "a Parquet table is written anew, so it has no key.", hint='Leave key= out, or format="delta".'
             )
-        return ParquetTable(Path(name), counts)
+        return ParquetTable(claims.local(name, "a Parquet table"), counts, replace)
     if format == "delta":
         if keys and counts:
             raise TypeMismatch("a table by key has one row a key, and so no counts.", hint="Leave out one of the two.")
-        return DeltaTable(name, keys, counts)
+        return DeltaTable(name, keys, counts, replace)
     raise TypeMismatch(f"a table is written as parquet or delta, not as {plain(format)}.", hint='format="delta"')
 
 
-def change_log(path: str) -> Sink:
-    """Every change with its time and diff, as Parquet: a directory for each step, `step=12`."""
-    return ChangeLog(Path(path))
+def change_log(path: str, *, replace: bool = False) -> Sink:
+    """Every change with its time and diff, as Parquet: a directory for each step, `step=12`.
+
+    A log that another stream began is refused; with `replace=True` it is replaced.
+    """
+    return ChangeLog(claims.local(path, "a log of changes"), replace)
 
 
-def view(name: str) -> Sink:
-    """The collection as it stands, as a temporary view for spark.sql."""
+def view(name: str, *, replace: bool = False) -> Sink:
+    """The collection as it stands, as a temporary view for spark.sql; `replace=True` takes the name from another."""
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeMismatch(f"a view is called by a word, not {plain(name)}.", hint='ebb.view("reach")')
-    return View(name)
+    return View(name, replace)
 
 
 def each(fn: Callable[..., object]) -> Sink:
@@ -117,6 +131,54 @@ def kafka(topic: str, servers: str, key: Any = None, **options: str) -> Sink:
     return Kafka(topic, servers, keys, options)
 
 
+# ---- where a place stands -----------------------------------------------------------------------------------
+
+
+def relation(mark: dict[str, Any] | None, progress: Progress, owner: Owner, what: str, replace: bool) -> str:
+    """What a step is to a place with this mark: there already, the next one, or one that begins it anew.
+
+    A place that is further than the stream is refused: its checkpoint was set back, or a copy of it went on.
+    """
+    if mark is None or mark.get("stream") != owner.id:
+        return BEGINS
+    if mark["step"] == progress.step and mark.get("record", "") == progress.record:
+        return DONE
+    if mark["step"] >= progress.step or mark.get("batch", -1) > progress.batch_id:
+        if replace:
+            return BEGINS
+        raise PlaceTaken(
+            f"{what} stands at step {mark['step']} (batch {mark.get('batch')}) of this stream, which is at step "
+            f"{progress.step} (batch {progress.batch_id}): the stream was set back, or a copy of it went on.",
+            hint="Say replace=True to write it anew as the stream has it, or publish to another place.",
+        )
+    return FOLLOWS if mark["step"] == progress.step - 1 or progress.so_far is None else BEGINS
+
+
+def so_far(changes: DataFrame, progress: Progress) -> DataFrame:
+    """What a place begins with; whoever hands over steps from the first one on need not say."""
+    return changes if progress.so_far is None else progress.so_far()
+
+
+def marked(progress: Progress, owner: Owner, **more: Any) -> dict[str, Any]:
+    return {**progress.as_json(), "stream": owner.id, **more}
+
+
+def refuse_names(columns: list[str], what: str, kept: tuple[str, ...] = ()) -> None:
+    """Refuse what Spark could not write, or could not read again."""
+    lower = [name.lower() for name in columns]
+    for i, name in enumerate(columns):
+        if lower[i] in lower[:i]:
+            other = columns[lower.index(lower[i])]
+            raise ReservedName(
+                f'{what} has the columns "{plain(other)}" and "{plain(name)}", which Spark does not tell apart.',
+                hint="Rename one of them: .rename({...}).",
+            )
+        if lower[i] in kept:
+            raise ReservedName(
+                f'{what} has a column "{plain(name)}", and so has the output.', hint="Rename it: .rename({...})."
+            )
+
+
 # ---- a table of Parquet -------------------------------------------------------------------------------------
 
 
@@ -124,6 +186,15 @@ def kafka(topic: str, servers: str, key: Any = None, **options: str) -> Sink:
 class ParquetTable:
     path: Path
     counts: bool = False
+    replace: bool = False
+    is_standing = True  # it is the collection, whatever it was told before
+
+    def __str__(self) -> str:
+        return f"the table {self.path}"
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
 
     @property
     def versions(self) -> Path:
@@ -131,32 +202,54 @@ class ParquetTable:
         return self.path.with_name(f".{self.path.name}.versions")
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
-        if self.path.is_dir() and not self.path.is_symlink():
-            if any(self.path.iterdir()):
-                raise NotATable(
-                    f"a table is to be written at {self.path}, a directory that holds something else.",
-                    hint="Give a path where nothing is yet, or one that ebb.table wrote.",
-                )
-            self.path.rmdir()
+        refuse_names(columns, str(self), ("_count",) if self.counts else ())
+        if self.path.is_symlink():
+            strange = os.path.dirname(os.readlink(self.path)) != self.versions.name
+        elif self.path.is_dir():
+            strange = any(self.path.iterdir())
+        else:
+            strange = self.path.exists()
+        if strange:
+            raise NotATable(
+                f"a table is to be written at {self.path}, a place that holds something else.",
+                hint="Give a path where nothing is yet, or one that ebb.table wrote.",
+            )
         self.versions.mkdir(parents=True, exist_ok=True)
+        begun = (self.path / MARK).exists()
+        claims.claim(self.versions / CLAIM, owner_of(place), str(self), self.replace, begun)
+        if self.path.is_dir() and not self.path.is_symlink():
+            self.path.rmdir()
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        mark = marks.read(self.path / MARK)
-        if mark is not None and mark["step"] >= progress.step:
+        owner, mark = owner_of(place), marks.read(self.path / MARK)
+        claims.refuse_other(self.versions / CLAIM, owner, str(self))
+        step = relation(mark, progress, owner, str(self), self.replace)
+        if step == DONE:
             return
-        rows = changes.drop("_time")
-        if mark is None or not rows.isEmpty():
-            version = self._written(rows, None if mark is None else mark["version"], progress)
+        old = mark["version"] if mark is not None and step == FOLLOWS else None
+        rows = (changes if step == FOLLOWS else so_far(changes, progress)).drop("_time")
+        if old is None or not rows.isEmpty():
+            version = self._written(rows, old, progress, owner)
+            claims.refuse_other(self.versions / CLAIM, owner, str(self))  # writing took a while
             marks.point(self.path, os.path.join(self.versions.name, version))
             self._tidy(version)
         else:
-            marks.write(self.path / MARK, {**progress.as_json(), "version": mark["version"]})
+            marks.write(self.path / MARK, marked(progress, owner, version=old))
 
-    def _written(self, rows: DataFrame, old: str | None, progress: Progress) -> str:
+    def _written(self, rows: DataFrame, old: str | None, progress: Progress, owner: Owner) -> str:
         """A version with its mark in it: both are there when the path leads to it."""
+        attempt = uuid.uuid4().hex[:8]  # every attempt its own: a reader may be in the last one
+        version = f"version-{progress.step:012d}-{attempt}"
+        beside = self.versions / f".writing-{uuid.uuid4().hex}"
+        self._write(rows, None if old is None else self.versions / old, beside)
+        marks.write(beside / MARK, marked(progress, owner, version=version))
+        marks.settle(beside, self.versions / version)
+        return version
+
+    def _write(self, rows: DataFrame, old: Path | None, to: Path) -> None:
         columns = [name for name in rows.columns if name != "_diff"]
         if old is not None:
-            before = rows.sparkSession.read.parquet(str(self.versions / old))
+            before = rows.sparkSession.read.parquet(str(old))
             before = (
                 before.withColumnRenamed("_count", "_diff") if self.counts else before.withColumn("_diff", F.lit(1))
             )
@@ -167,13 +260,7 @@ class ParquetTable:
         else:
             rows = rows.filter("_diff > 0").withColumn("_diff", F.explode(F.sequence(F.lit(1), F.col("_diff"))))
             rows = rows.select(*(F.col(f"`{name}`") for name in columns))
-        attempt = uuid.uuid4().hex[:8]  # every attempt its own: a reader may be in the last one
-        version = f"version-{progress.step:012d}-{attempt}"
-        beside = self.versions / f".writing-{uuid.uuid4().hex}"
-        rows.write.parquet(str(beside))
-        marks.write(beside / MARK, {**progress.as_json(), "version": version})
-        marks.settle(beside, self.versions / version)
-        return version
+        rows.write.parquet(str(to))
 
     def _tidy(self, current: str) -> None:
         names = os.listdir(self.versions)
@@ -192,6 +279,10 @@ def summed(rows: DataFrame, columns: list[str]) -> DataFrame:
 
 APP, VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 SAID = "spark.databricks.delta.commitInfo.userMetadata"
+OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
+OWNER = "ebbflow.owner"  # the property of a table that says whose it is
+TABLE = "table.json"  # beside the mark: which table it is about, and the name by which Delta knows its steps
+COPY = "ebbflow: a row that is there is added again"
 
 
 @dataclass(frozen=True)
@@ -199,58 +290,172 @@ class DeltaTable:
     name: str
     key: tuple[str, ...] = ()
     counts: bool = False
+    replace: bool = False
+    is_standing = True
+
+    def __str__(self) -> str:
+        return f"the Delta table {plain(self.name)}"
+
+    @property
+    def is_path(self) -> bool:
+        return "/" in self.name
+
+    @property
+    def place(self) -> str:
+        is_local = self.is_path and (self.name.lower().startswith("file:/") or ":/" not in self.name)
+        return str(claims.local(self.name, "a table")) if is_local else self.name.lower().rstrip("/")
 
     @property
     def _sql_name(self) -> str:
-        return f"delta.`{self.name}`" if "/" in self.name else self.name
+        return f"delta.`{self.name}`" if self.is_path else self.name
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
+        refuse_names(columns, str(self), ("_count",) if self.counts else ())
         for name in self.key:
             if name not in columns:
                 raise UnknownColumn(
                     f'the key of the table is the column "{plain(name)}"; the output has: {", ".join(columns)}.'
                 )
-        if marks.read(place / "table.json") is None:
-            marks.write(place / "table.json", {"app": f"ebbflow-{uuid.uuid4().hex}"})
         if self.counts:
             schema = schema + ", `_count` bigint"
+        owner, spark = owner_of(place), private(spark)  # Delta notes its last commit in the session that made it
+        whose = f"'{OWNER}' = '{json.dumps(asdict(owner)).translate(IN_SQL)}'"
+        found = self._created(spark, schema, whose)
+        other, wrong = self._claimed(found["properties"]), self._misfit(spark, schema)
+        if other is None or other.id != owner.id:
+            begun = found["numFiles"] > 0
+            if begun and other is None and not self.replace:
+                raise NotATable(
+                    f"{self} has rows that no stream wrote.", hint="Give another name, or replace=True to replace them."
+                )
+            if other is not None and not self.replace and (begun or not other.is_gone):
+                raise claims.taken(str(self), owner, other)
+        if wrong and not self.replace:
+            raise TypeMismatch(wrong, hint="Alter the table, publish to another one, or say replace=True.")
+        if wrong:  # Delta keeps what was there as an earlier version
+            empty = spark.createDataFrame([], StructType.fromDDL(schema)).write.format("delta").mode("overwrite")
+            empty = empty.option("overwriteSchema", "true")
+            empty.save(self.name) if self.is_path else empty.saveAsTable(self.name)
+        if wrong or other is None or other.id != owner.id:
+            spark.sql(f"alter table {self._sql_name} set tblproperties ({whose})")
+        is_same = other is not None and other.id == owner.id and not wrong
+        told = {"table": found["id"], "name": self.name}
+        kept = marks.read(place / TABLE)
+        if kept is None or not is_same or {**kept, **told} != kept:
+            marks.write(place / TABLE, {**told, "app": f"ebbflow-{uuid.uuid4().hex}"})
+
+    def _created(self, spark: SparkSession, schema: str, whose: str) -> Any:
+        """Have the table, of which one that is there stays as it is; what Delta says of it."""
+        create = f"create table if not exists {self._sql_name} ({schema}) using delta tblproperties ({whose})"
         try:
-            spark.sql(f"create table if not exists {self._sql_name} ({schema}) using delta")
+            spark.sql(create)
+            return spark.sql(f"describe detail {self._sql_name}").collect()[0]
         except Exception as problem:
-            if "delta.DefaultSource" not in str(problem) and "DATA_SOURCE_NOT_FOUND" not in str(problem):
-                raise
-            raise MissingPackage(
-                "a Delta table is written by Delta's connector, which this Spark session does not have.",
-                hint='ebb.spark(**ebbflow.tools.jars.settings("delta")) fetches it; a table of Parquet needs none: '
-                "ebb.table(path).",
-            ) from None
+            if "delta.DefaultSource" in str(problem) or "DATA_SOURCE_NOT_FOUND" in str(problem):
+                raise MissingPackage(
+                    "a Delta table is written by Delta's connector, which this Spark session does not have.",
+                    hint='ebb.spark(**ebbflow.tools.jars.settings("delta")) fetches it; a table of Parquet needs none: '
+                    "ebb.table(path).",
+                ) from None
+            raise NotATable(
+                f"{self} cannot be made: {first_line(problem)}", hint="Give another name, or rename the columns."
+            ) from problem
+
+    def _claimed(self, properties: dict[str, str]) -> Owner | None:
+        if OWNER not in properties:
+            return None
+        return claims.owner_from(json.loads(properties[OWNER]))
+
+    def _misfit(self, spark: SparkSession, schema: str) -> str | None:
+        """What is wrong with the columns of the table that is there."""
+        there = {field.name.lower(): field.dataType.simpleString() for field in spark.table(self._sql_name).schema}
+        for field_ in StructType.fromDDL(schema):
+            kind = field_.dataType.simpleString()
+            found = there.get(field_.name.lower())
+            if found != kind:
+                has = "has no such column" if found is None else f"has it as {found}"
+                return f'the output\'s column "{plain(field_.name)}" is {kind}; {self} {has}.'
+        return None
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        mark = marks.read(place / MARK)
-        if mark is not None and mark["step"] >= progress.step:
+        owner, mark, table = owner_of(place), marks.read(place / MARK), marks.read(place / TABLE) or {}
+        mine = private(changes.sparkSession)
+        self._refuse_other(mine, owner)
+        if mark is not None and mark.get("app") != table["app"]:
+            mark = None  # of another table
+        step = relation(mark, progress, owner, str(self), self.replace)
+        if step == DONE:
             return
+        anew = step == BEGINS and progress.so_far is not None
+        if anew:
+            if mark is not None:  # Delta passes over numbers that it has seen of a name
+                table = {**table, "app": f"ebbflow-{uuid.uuid4().hex}"}
+                marks.write(place / TABLE, table)
+            changes = so_far(changes, progress)
         columns = [name for name in changes.columns if name not in ("_time", "_diff")]
         net = summed(changes.drop("_time"), columns).persist()
         try:
-            if not net.isEmpty():
-                self._merge(net, columns, progress, marks.read(place / "table.json"))
+            if anew or not net.isEmpty():
+                self._merge(mine, net, columns, progress, table["app"], anew)
         finally:
             net.unpersist()
-        marks.write(place / MARK, progress.as_json())
+        marks.write(place / MARK, marked(progress, owner, app=table["app"]))
 
-    def _merge(self, net: DataFrame, columns: list[str], progress: Progress, table: dict[str, Any] | None) -> None:
-        spark, quoted = net.sparkSession, [f"`{name}`" for name in columns]
+    def _refuse_other(self, spark: SparkSession, mine: Owner) -> None:
+        """Refuse a table that somebody took over or dropped since it was opened."""
+        try:
+            found = spark.sql(f"show tblproperties {self._sql_name} ('{OWNER}')").collect()[0]["value"]
+        except Exception as problem:
+            raise NotATable(
+                f"{self} is no longer there: {first_line(problem)}", hint="Start the stream again: it is made anew."
+            ) from problem
+        other = claims.owner_from(json.loads(found)) if found.startswith("{") else None
+        if other is None or other.id != mine.id:
+            raise claims.taken(str(self), mine, other or Owner(""))
+
+    def _merge(
+        self, mine: SparkSession, net: DataFrame, columns: list[str], progress: Progress, app: str, anew: bool
+    ) -> None:
         key = list(self.key) or columns
         if not self.counts:
             self._refuse_copies(net, key, progress)
             kept = net.filter("_diff > 0").select(*(F.col(f"`{name}`") for name in key))
             gone = net.filter("_diff < 0")
+            replaced = F.lit(False)
             if self.key:  # the new row of a key takes the place of the old one
                 same = [F.col(f"g.`{name}`").eqNullSafe(F.col(f"k.`{name}`")) for name in key]
+                old = gone.select(*(F.col(f"`{name}`") for name in key)).distinct().withColumn("_replaces", F.lit(True))
+                new = net.filter("_diff > 0").alias("g").join(old.alias("k"), same, "left")
+                new = new.select("g.*", F.coalesce(F.col("k._replaces"), replaced).alias("_replaces"))
                 gone = gone.alias("g").join(kept.alias("k"), same, "left_anti")
-            net = net.filter("_diff > 0").unionByName(gone)
+            else:
+                new = net.filter("_diff > 0").withColumn("_replaces", replaced)
+            net = new.unionByName(gone.withColumn("_replaces", replaced))
+        said = json.dumps(progress.as_json())
+        for name, value in ((APP, app), (VERSION, str(progress.step)), (SAID, said), (OVERWRITE, "static")):
+            mine.conf.set(name, value)
         view = f"_ebbflow_{uuid.uuid4().hex}"
-        net.createOrReplaceTempView(view)
+        mine.createDataFrame(net.toArrow(), net.schema).createOrReplaceTempView(view)
+        try:
+            mine.sql(self._overwrite(view, columns) if anew else self._merged(view, columns, key))
+        except Exception as problem:
+            if COPY not in str(problem):
+                raise
+            raise WrongDiff(
+                f'step {progress.step} of "{plain(progress.output)}" adds a {"key" if self.key else "row"} that '
+                "is there already; the table keeps one.",
+                hint=ONE_EACH,
+            ) from None
+
+    def _overwrite(self, view: str, columns: list[str]) -> str:
+        quoted = [f"`{name}`" for name in columns]
+        counts = ["`_count`"] if self.counts else []
+        given = [*quoted, *("`_diff`" for _ in counts)]
+        into = ", ".join([*quoted, *counts])
+        return f"insert overwrite {self._sql_name} ({into}) select {', '.join(given)} from {view} where `_diff` > 0"
+
+    def _merged(self, view: str, columns: list[str], key: list[str]) -> str:
+        quoted = [f"`{name}`" for name in columns]
         on = " and ".join(f"t.`{name}` <=> s.`{name}`" for name in key)
         into = f"merge into {self._sql_name} t using {view} s on {on}"
         insert = f"({', '.join(quoted)}) values ({', '.join('s.' + name for name in quoted)})"
@@ -258,20 +463,11 @@ class DeltaTable:
             into += " when matched and t.`_count` + s.`_diff` = 0 then delete"
             into += " when matched then update set t.`_count` = t.`_count` + s.`_diff`"
             insert = f"({', '.join(quoted)}, `_count`) values ({', '.join('s.' + name for name in quoted)}, s.`_diff`)"
-            into += f" when not matched then insert {insert}"
-        else:
-            into += " when matched and s.`_diff` < 0 then delete"
-            into += f" when matched then update set {', '.join(f't.{name} = s.{name}' for name in quoted)}"
-            into += f" when not matched and s.`_diff` > 0 then insert {insert}"
-        settings = {APP: (table or {})["app"], VERSION: str(progress.step), SAID: json.dumps(progress.as_json())}
-        for name, value in settings.items():
-            spark.conf.set(name, value)
-        try:
-            spark.sql(into)
-        finally:
-            for name in settings:
-                spark.conf.unset(name)
-            spark.catalog.dropTempView(view)
+            return f"{into} when not matched then insert {insert}"
+        into += " when matched and s.`_diff` < 0 then delete"
+        first = f"t.{quoted[0]} = if(s.`_replaces`, s.{quoted[0]}, raise_error('{COPY}'))"
+        into += f" when matched then update set {', '.join([first, *(f't.{name} = s.{name}' for name in quoted[1:])])}"
+        return f"{into} when not matched and s.`_diff` > 0 then insert {insert}"
 
     def _refuse_copies(self, net: DataFrame, key: list[str], progress: Progress) -> None:
         by = [F.col(f"`{name}`") for name in key]
@@ -280,9 +476,29 @@ class DeltaTable:
             row = plain(tuple(added[0])[:-1])
             what = f"{added[0]['_n']} rows for the key {row}" if self.key else f"the row {row} {added[0]['_n']} times"
             raise WrongDiff(
-                f'step {progress.step} of "{plain(progress.output)}" adds {what}; the table keeps one.',
-                hint="ebb.table(..., counts=True) keeps how often a row is there; .distinct() keeps it once.",
+                f'step {progress.step} of "{plain(progress.output)}" adds {what}; the table keeps one.', hint=ONE_EACH
             )
+
+
+ONE_EACH = "ebb.table(..., counts=True) keeps how often a row is there; .distinct() keeps it once."
+IN_SQL = str.maketrans({"'": "\\'", "\\": "\\\\"})
+
+
+def private(spark: SparkSession) -> SparkSession:
+    """A session with the settings and tables of this one, that nobody else sees: what is set there stays there."""
+    if not hasattr(spark, "_jsparkSession"):
+        return getattr(spark, "newSession", lambda: spark)()
+    mine = SparkSession.__new__(SparkSession)  # to initialise it would have every RDD's toDF use it from then on
+    for name in ("_sc", "_jsc", "_jvm", "_profiler_collector"):
+        setattr(mine, name, getattr(spark, name))
+    mine._jsparkSession = spark._jsparkSession.cloneSession()
+    return mine
+
+
+def first_line(problem: BaseException) -> str:
+    """What an exception says, in a line."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return (lines[0] if lines else type(problem).__name__)[:300]
 
 
 # ---- a log of changes, a view, a function, Kafka --------------------------------------------------------------
@@ -291,35 +507,107 @@ class DeltaTable:
 @dataclass(frozen=True)
 class ChangeLog:
     path: Path
+    replace: bool = False
+    is_standing = True
+
+    def __str__(self) -> str:
+        return f"the log {self.path}"
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
+        refuse_names(columns, str(self), ("step",))
+        if self.path.exists() and not self.path.is_dir():
+            raise NotATable(f"{self} is to be a directory, and a file is there.", hint="Give another path.")
         self.path.mkdir(parents=True, exist_ok=True)
+        if not (self.path / CLAIM).exists() and any(not name.startswith(("_", ".")) for name in os.listdir(self.path)):
+            raise NotATable(
+                f"a log is to be written at {self.path}, a directory that holds something else.",
+                hint="Give a path where nothing is yet, or one that ebb.change_log wrote.",
+            )
+        begun = (self.path / MARK).exists() or bool(self._steps())
+        claims.claim(self.path / CLAIM, owner_of(place), str(self), self.replace, begun)
+
+    def _steps(self) -> list[Path]:
+        return sorted(self.path.glob("step=*"))
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        mark = marks.read(self.path / MARK)
-        if mark is not None and mark["step"] >= progress.step:
+        owner, mark = owner_of(place), marks.read(self.path / MARK)
+        claims.refuse_other(self.path / CLAIM, owner, str(self))
+        step = relation(mark, progress, owner, str(self), self.replace)
+        if step == DONE:
             return
-        step = self.path / f"step={progress.step}"
-        if not step.exists() and not changes.isEmpty():
+        skipped: list[int] = []
+        if mark is not None and mark.get("stream") == owner.id and mark["step"] < progress.step:
+            missing = range(mark["step"] + 1, progress.step)
+            skipped = [*mark.get("skipped", []), *(n for n in missing if n in progress.skipped)]
+            if step == BEGINS and set(missing) <= set(skipped):
+                step = FOLLOWS
+            if step == BEGINS and not self.replace:
+                raise PlaceTaken(
+                    f"{self} ends with step {mark['step']} of this stream, which is at step {progress.step}: the steps "
+                    "between them went elsewhere.",
+                    hint="Say replace=True to begin it anew with the collection as it stands, or give another path.",
+                )
+        if step == BEGINS:
+            changes, skipped = so_far(changes, progress), []
+            (self.path / MARK).unlink(missing_ok=True)
+            for old in self._steps():
+                shutil.rmtree(old)
+        into = self.path / f"step={progress.step}"
+        if not into.exists() and not changes.isEmpty():
             beside = self.path / f"_writing-{uuid.uuid4().hex}"
             changes.coalesce(1).write.parquet(str(beside))
-            marks.settle(beside, step)
-        marks.write(self.path / MARK, progress.as_json())
+            claims.refuse_other(self.path / CLAIM, owner, str(self))  # writing took a while
+            marks.settle(beside, into)
+        marks.write(self.path / MARK, marked(progress, owner, **({"skipped": skipped} if skipped else {})))
+
+
+VIEWS: dict[tuple[str, str], Owner] = {}  # of this process: in a session of Spark's, whose a view is
 
 
 @dataclass(frozen=True)
 class View:
     name: str
+    replace: bool = False
+    is_standing = True
+
+    def __str__(self) -> str:
+        return f"the view {self.name}"
+
+    @property
+    def place(self) -> str:
+        return f"view {self.name.lower()}"
+
+    def _key(self, spark: SparkSession) -> tuple[str, str]:
+        inner = getattr(spark, "_jsparkSession", None)
+        return (str(id(spark)) if inner is None else inner.sessionUUID(), self.name.lower())
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
+        refuse_names(columns, str(self))
+        owner, other = owner_of(place), VIEWS.get(self._key(spark))
+        if self._is_there(spark) and not self.replace and (other is None or (other != owner and not other.is_gone)):
+            if other is None:
+                raise PlaceTaken(f"{self} is there already, and no stream made it.", hint=claims.ANOTHER)
+            raise claims.taken(str(self), owner, other)
+        VIEWS[self._key(spark)] = owner
         place.mkdir(parents=True, exist_ok=True)
         if (place / CURRENT).exists():
             self._show(spark, place)
         else:
             spark.createDataFrame([], schema).createOrReplaceTempView(self.name)
 
+    def _is_there(self, spark: SparkSession) -> bool:
+        found = spark.catalog.listTables()
+        return any(one.isTemporary and one.name.lower() == self.name.lower() for one in found)
+
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        table = ParquetTable(place / CURRENT)
+        owner, other = owner_of(place), VIEWS.get(self._key(changes.sparkSession))
+        if other is not None and other != owner:
+            raise claims.taken(str(self), owner, other)
+        table = ParquetTable(claims.local(place / CURRENT, "a view"), replace=True)  # nobody else is in the checkpoint
         table.open(changes.sparkSession, place, [], None)
         table.publish(changes, progress, place)
         self._show(changes.sparkSession, place)
@@ -332,15 +620,20 @@ class View:
 @dataclass(frozen=True)
 class Each:
     fn: Callable[[DataFrame, Progress], object]
+    is_standing = False  # what it is told is gone
+    place = ""
+
+    def __str__(self) -> str:
+        return "a function"
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
         pass
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
         mark = marks.read(place / MARK)
-        if mark is None or mark["step"] < progress.step:
+        if mark is None or mark.get("sink") != "each" or mark["step"] < progress.step:
             self.fn(changes, progress)
-            marks.write(place / MARK, progress.as_json())
+            marks.write(place / MARK, marked(progress, owner_of(place), sink="each"))
 
 
 @dataclass(frozen=True)
@@ -349,6 +642,11 @@ class Kafka:
     servers: str
     key: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
+    is_standing = False
+    place = ""  # messages name their stream and output, so several may go to one topic
+
+    def __str__(self) -> str:
+        return f"Kafka's topic {plain(self.topic)}"
 
     def open(self, spark: SparkSession, place: Path, columns: list[str], schema: Any) -> None:
         for name in self.key:
@@ -358,22 +656,24 @@ class Kafka:
                 )
 
     def publish(self, changes: DataFrame, progress: Progress, place: Path) -> None:
-        mark = marks.read(place / MARK)
-        if mark is not None and mark["step"] >= progress.step:
+        mark, to = marks.read(place / MARK), f"kafka {self.servers} {self.topic}"
+        if mark is not None and mark.get("sink") == to and mark["step"] >= progress.step:
             return
-        self._messages(changes, progress).write.format("kafka").option("kafka.bootstrap.servers", self.servers).option(
-            "topic", self.topic
-        ).option("includeHeaders", "true").options(**self.options).save()
-        marks.write(place / MARK, progress.as_json())
+        owner = owner_of(place)
+        self._messages(changes, progress, owner).write.format("kafka").option(
+            "kafka.bootstrap.servers", self.servers
+        ).option("topic", self.topic).option("includeHeaders", "true").options(**self.options).save()
+        marks.write(place / MARK, marked(progress, owner, sink=to))
 
-    def _messages(self, changes: DataFrame, progress: Progress) -> DataFrame:
+    def _messages(self, changes: DataFrame, progress: Progress, owner: Owner | None = None) -> DataFrame:
         columns = [name for name in changes.columns if name not in ("_time", "_diff")]
         names = list(self.key) or columns
         as_json = lambda some: F.to_json(F.struct(*(F.col(f"`{name}`") for name in some)))
+        said = [("step", progress.step), ("output", progress.output), *([("stream", owner.id)] if owner else [])]
         headers: Column = F.array(
             *(
                 F.struct(F.lit(f"ebbflow-{name}").alias("key"), F.lit(str(value)).cast("binary").alias("value"))
-                for name, value in (("step", progress.step), ("output", progress.output))
+                for name, value in said
             )
         )
         return changes.select(

@@ -9,19 +9,30 @@ judged alike.  A row is taken in, or is a dead letter with its reason.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import Schema
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.plan_json import to_json
 from ebbflow.errors import (
+    ChangesNotKept,
+    CheckpointDiffers,
     DeadLetters,
+    DeliveryRefused,
     EbbflowError,
+    NotPublished,
+    PlaceTaken,
     PlanError,
     TypeMismatch,
     UnknownInput,
@@ -33,12 +44,15 @@ from ebbflow.errors import (
 from ebbflow.frontend.dataflow import Dataflow
 from ebbflow.frontend.given import listed, told
 from ebbflow.frontend.session import Session
-from ebbflow.frontend.table import plain
-from ebbflow.pipeline import marks
+from ebbflow.frontend.table import Table, plain
+from ebbflow.pipeline import claims, marks
 from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
-from ebbflow.pipeline.sinks import Progress, Sink
+from ebbflow.pipeline.sinks import Progress, Sink, first_line
+from ebbflow.pipeline.skips import OUTPUTS, PROGRESS, PUBLISHED, REFUSED, kept_changes, skipped_of
+from ebbflow.runtime.ledger import digest_of
 from ebbflow.runtime.spark.delivery import judge
+from ebbflow.trace.store import local_path
 
 STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
 INPUT, ROW = "_input", "_row{}"
@@ -65,12 +79,13 @@ def stream(
     nodes = {node.name: node for node in flow.graph.nodes if isinstance(node, n.Input)}
     shapes = {name: source.shaped(nodes[name], flow.graph.coordinates) for name, source in sources.items()}
     program = with_edits(flow, shapes)
-    place = Path(checkpoint)
+    place = Path(local_path(checkpoint))
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     when = _trigger(trigger)
     live = program.run(spark, checkpoint=str(place / STATE), **options)
     try:
-        feed = Feed(program, spark, place, shapes, dict(outputs), Path(dead_letters) if dead_letters else None, live)
+        letters = claims.local(dead_letters, "a directory of dead letters") if dead_letters else None
+        feed = Feed(program, spark, place, shapes, dict(outputs), letters, live)
         writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / QUERY))
         feed.open()
         return Query(writer.trigger(**when).start(), feed)
@@ -129,7 +144,9 @@ def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
 
 
 def _checked_outputs(flow: Dataflow, outputs: Any) -> None:
-    names = [node.name for node in flow.graph.nodes if isinstance(node, n.Output)]
+    nodes = {node.name: node for node in flow.graph.nodes if isinstance(node, n.Output)}
+    names = list(nodes)
+    places: dict[str, str] = {}
     if not isinstance(outputs, Mapping) or not outputs:
         raise PlanError("stream has no outputs, so nobody would see a result.", hint="outputs={...: ebb.table(path)}")
     for name, sink in outputs.items():
@@ -143,6 +160,18 @@ def _checked_outputs(flow: Dataflow, outputs: Any) -> None:
                 f'the output "{plain(name)}" goes to {plain(type(sink).__name__)}, which is no sink.',
                 hint="ebb.table(path), ebb.change_log(path), ebb.view(name), ebb.each(fn), ebb.kafka(...).",
             )
+        if not nodes[name].changes:
+            raise ChangesNotKept(
+                f'the output "{plain(name)}" was declared with changes=False, so there is nothing to publish.',
+                hint="Leave changes=False out of flow.output.",
+            )
+        at = getattr(sink, "place", "")
+        if at and at in places:
+            raise PlaceTaken(
+                f'the outputs "{plain(places[at])}" and "{plain(name)}" are both published to {sink}.',
+                hint="Give each output a place of its own.",
+            )
+        places[at] = name
 
 
 class Feed:
@@ -159,6 +188,7 @@ class Feed:
         self.times = [TIME.format(i) for i in range(self.coordinates)]
         self.raised: BaseException | None = None
         self.at = users_place()
+        self.plan = digest_of(json.dumps(to_json(program.graph), sort_keys=True).encode())
 
     def frame(self) -> DataFrame:
         """All inputs as one stream: which one, when, how often, what is wrong, and the row in a column of its input."""
@@ -178,12 +208,24 @@ class Feed:
 
     def open(self) -> None:
         """Make the sinks ready, and publish what a crash left unpublished."""
+        published = marks.read(self.place / PUBLISHED)
+        if published is not None and published["of"] != self._ledger.manifest["id"]:
+            raise CheckpointDiffers(
+                f"{self.place} has published {published['step']} steps of a state that is no longer in it: "
+                f"{self.place / STATE} was made anew.",
+                hint=f"Restore {STATE}, or give another directory and feed it the input again.",
+            )
         for name, sink in self.sinks.items():
-            schema = self._schema(name)
-            sink.open(self.spark, self._home(name), list(schema.names), _ddl(schema))
+            schema, home = self._schema(name), self._home(name)
+            claims.owner_of(home, name, self.plan)
+            sink.open(self.spark, home, list(schema.names), _ddl(schema))
         last = self._last()
         if last is not None:
-            self._publish(self.live._runtime.step, last["query"], last["batch"])  # type: ignore[union-attr]
+            self._publish(self.live._runtime.step, last["query"], last["batch"], opening=True)  # type: ignore[union-attr]
+
+    @property
+    def _ledger(self) -> Any:
+        return self.live._runtime.ledger  # type: ignore[union-attr]
 
     def _last(self) -> dict[str, Any] | None:
         """The delivery that was taken in last."""
@@ -191,7 +233,7 @@ class Feed:
 
     def _home(self, output: str) -> Path:
         outputs = [node.name for node in self.program.graph.nodes if isinstance(node, n.Output)]
-        return self.place / "outputs" / str(outputs.index(output))
+        return self.place / OUTPUTS / str(outputs.index(output))
 
     def _schema(self, output: str) -> Schema:
         graph = self.program.graph
@@ -215,7 +257,7 @@ class Feed:
         judged = self._judged(batch, before)
         found = self._found(judged)
         if any(seen["wrong"] for seen in found.values()):
-            self._bury(judged, found, batch_id)
+            self._bury(judged, found, query_id, batch_id)
         frames = self._frames(judged, found, note)
         after = self._frontiers(before, found)
         most = self._most(found, note)
@@ -227,10 +269,15 @@ class Feed:
         path, last = self._note_of(batch_id), self._last()
         if last is not None and (query_id, batch_id) != (last["query"], last["batch"]):
             judge(last, query_id, batch_id, 0, "")
+        if last is None and batch_id > 0:
+            raise DeliveryRefused(
+                f"the first batch that comes is batch {batch_id}: those before it went into a state that is gone.",
+                hint=f"Restore {self.place / STATE}, or give another directory and feed it the input again.",
+            )
         note = marks.read(path)
         if note is None or note["query"] != query_id:
             frontiers = {name: [list(time) for time in self.live.frontier(name)] for name in self.names}
-            published = marks.read(self.place / "published.json") or {"step": 0, "outdone": {}}
+            published = marks.read(self.place / PUBLISHED) or {"step": 0, "outdone": {}}
             note = {
                 "query": query_id,
                 "frontiers": frontiers,
@@ -332,7 +379,7 @@ class Feed:
         """How many rows are taken in: they were counted, and outdone edits are known."""
         return sum(found[name]["rows"] + len(self._outdone(note, name).to_take()) for name in self.names)
 
-    def _bury(self, judged: DataFrame, found: Mapping[str, Mapping[str, Any]], batch_id: int) -> None:
+    def _bury(self, judged: DataFrame, found: Mapping[str, Mapping[str, Any]], query_id: str, batch_id: int) -> None:
         """Write the dead letters of a batch, once."""
         wrong = {name: seen for name, seen in found.items() if seen["wrong"]}
         if self.dead_letters is None:
@@ -343,7 +390,7 @@ class Feed:
                 at=self.at,
                 hint='flow.stream(..., dead_letters="dir") keeps such rows with their reasons, and goes on.',
             )
-        place = self.dead_letters / f"batch={batch_id}"
+        place = self.dead_letters / f"query={query_id}" / f"batch={batch_id}"
         if place.exists():
             return
         names = F.array(*(F.lit(name) for name in self.names))
@@ -353,34 +400,86 @@ class Feed:
             F.array(*self.times).alias("time") if self.coordinates > 1 else F.col(self.times[0]).alias("time"),
             F.coalesce(F.col(GIVEN), *(F.to_json(ROW.format(i)) for i in range(len(self.names)))).alias("row"),
         )
-        beside = self.dead_letters / f"_writing-{batch_id}"
-        letters.coalesce(1).write.mode("overwrite").json(str(beside))
+        beside = self.dead_letters / f"_writing-{uuid.uuid4().hex}"
+        letters.coalesce(1).write.json(str(beside))
         marks.settle(beside, place)
 
     # ---- publishing -----------------------------------------------------------------------------------
 
-    def _publish(self, step: int, query_id: str, batch_id: int) -> None:
-        """Hand a committed step to the sinks.  Done again, it changes nothing."""
+    def _publish(self, step: int, query_id: str, batch_id: int, opening: bool = False) -> None:
+        """Hand a committed step to the sinks.  Done again, it changes nothing.
+
+        A stream that is opened looks after tables, logs and views that do not stand where it does.
+        """
         outputs = [node for node in self.program.graph.nodes if isinstance(node, n.Output)]
-        changes = {node.name: self.live.changes(node.name).to_arrow() for node in outputs if node.changes}
-        published = marks.read(self.place / "published.json")
-        if published is not None and published["step"] >= step:
+        changes = {node.name: self.live.changes(node.name) for node in outputs if node.changes}
+        published = marks.read(self.place / PUBLISHED)
+        done = published is not None and published["step"] >= step
+        if done and not opening:
             return
+        told = done or (opening and published is not None and published["batch"] >= batch_id)  # or it was set back
         for name, sink in self.sinks.items():
-            progress = Progress(name, step, self.live.frontier(name), query_id, batch_id)
-            sink.publish(self.spark.createDataFrame(changes[name]), progress, self._home(name))
-            marks.write(self.place / "progress" / f"{self._home(name).name}.json", progress.as_json())
+            if not told or getattr(sink, "is_standing", False):
+                self._hand_over(name, sink, changes[name], step, query_id, batch_id, done)
+        if done:
+            return
         note, kept = marks.read(self._note_of(batch_id)), {}
         assert note is not None, "what a batch is judged by is written before it is taken in"
         for name, shape in self.shapes.items():
             if shape.key:
                 output = outdone(name)
                 at, now = note["frontiers"][name][0][0], self.live.frontier(output)
-                held = self._outdone(note, name).after(changes[output], at, now)
+                held = self._outdone(note, name).after(changes[output].to_arrow(), at, now)
                 if len(held.rows):
                     kept[name] = f"{self._home(output).name}-{step}.arrow"
                     marks.put(self.place / "outdone" / kept[name], held.written())
-        marks.write(self.place / "published.json", {"step": step, "outdone": kept})
+        marks.write(
+            self.place / PUBLISHED,
+            {"step": step, "batch": batch_id, "outdone": kept, "of": self._ledger.manifest["id"]},
+        )
+        (self.place / REFUSED).unlink(missing_ok=True)
+
+    def _hand_over(
+        self, name: str, sink: Sink, changes: Table, step: int, query_id: str, batch_id: int, done: bool
+    ) -> None:
+        """Have a sink take a step, unless somebody said to go on without; what it raises says which and what to do."""
+        home, told = self._home(name), self.place / PROGRESS / f"{self._home(name).name}.json"
+        skipped = skipped_of(self.place, name)
+        progress = Progress(
+            name, step, self.live.frontier(name), query_id, batch_id, self.plan, self._ledger.head.digest, skipped,
+            lambda: self.spark.createDataFrame(self._so_far(name)),
+        )  # fmt: skip
+        if step in skipped:
+            written = pyarrow.BufferOutputStream()
+            parquet.write_table(changes.to_arrow(), written)
+            marks.put(kept_changes(self.place, home, step), written.getvalue().to_pybytes())
+        else:
+            try:
+                sink.publish(self.spark.createDataFrame(changes.to_arrow()), progress, home)
+            except Exception as error:
+                if done:  # its place is not as it should be, and nothing waits
+                    raise
+                why = error.what if isinstance(error, EbbflowError) else f"{type(error).__name__}: {first_line(error)}"
+                with contextlib.suppress(OSError):
+                    marks.write(self.place / REFUSED, {"step": step, "output": name, "why": why})
+                raise self._not_published(error, why, f'step {step} of "{plain(name)}"', sink, step) from error
+        marks.write(told, progress.as_json())
+
+    def _so_far(self, name: str) -> pyarrow.Table:
+        """All changes of an output, the older ones at the first time that is still told apart."""
+        shown = self.live._shown("changes", name)
+        return self.live._as_table(shown, shown.all() or self.live._nothing(shown)).to_arrow()
+
+    def _not_published(self, error: Exception, why: str, which: str, sink: Sink, step: int) -> EbbflowError:
+        kind = type(error) if isinstance(error, EbbflowError) else NotPublished
+        to = "" if isinstance(error, EbbflowError) else f" to {sink}"[:300]
+        first = f"{error.hint} Then start" if isinstance(error, EbbflowError) else "Mend what it says and start"
+        return kind(
+            f"{which} is committed, and could not be published{to}: {why}",
+            at=error.at if isinstance(error, EbbflowError) else self.at,
+            hint=f"{first} the stream again: the step is handed over again. `ebbflow skip {self.place} {step}` goes on "
+            "without it, and keeps its changes.",
+        )
 
     def _outdone(self, note: Mapping[str, Any], name: str) -> Outdone:
         file = note["outdone"].get(name)

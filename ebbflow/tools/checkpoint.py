@@ -1,23 +1,42 @@
-"""A checkpoint, looked at and set back: `ebbflow check DIR`, `ebbflow rewind DIR STEP`.
+"""A checkpoint, looked at and set back: `ebbflow check DIR`, `ebbflow rewind DIR STEP`, `ebbflow skip DIR STEP`.
 
 Nothing goes back by itself, so whoever has to needs to see what there is and to say so.
+
+A stream's directory holds the state, Spark's own checkpoint and what was published; any of these commands takes it.
 
 Rule: looking changes nothing; going back adds a record, and the steps that are left behind stay in the ledger's count.
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ebbflow.errors import NotACheckpoint
+from ebbflow.pipeline import marks, skips
 from ebbflow.runtime import ledger
 from ebbflow.trace.store import Store, local_path
+
+STATE = "state"  # in a stream's directory
+
+
+def opened(place: str) -> tuple[Store, Path | None]:
+    """The state in this directory, and the stream's directory if it is a stream's."""
+    root = local_path(place)
+    within = os.path.join(root, STATE)
+    if os.path.isdir(within) and not {ledger.MANIFEST, ledger.LEDGER} & set(os.listdir(root)):
+        return Store(within), Path(root)
+    above = Path(root).parent
+    is_stream = os.path.basename(root) == STATE and (above / skips.OUTPUTS).is_dir()
+    return Store(root), above if is_stream else None
 
 
 def show(place: str) -> bool:
     """Print every step that is kept and what is wrong with it; whether the last one is whole."""
-    store = Store(local_path(place))
+    store, stream = opened(place)
     manifest = ledger.manifest_of(store) if ledger.is_there(store) and ledger.MANIFEST in store.names() else {}
     if manifest:
         click.echo(f"{store.root}: format {manifest['format']}, {_made_by(manifest)}")
@@ -30,15 +49,56 @@ def show(place: str) -> bool:
         if found.wrong:
             click.echo(f"               {found.wrong}")
             is_whole = is_whole and i > 0
+    if stream is not None:
+        _show_published(stream, _last(store))
     return is_whole
 
 
+def _last(store: Store) -> int:
+    return max(ledger.steps_of(store), default=0)
+
+
+def _show_published(stream: Path, last: int) -> None:
+    """How far the outputs of a stream are, and what they were not told of."""
+    published = marks.read(stream / skips.PUBLISHED)
+    if published is not None:
+        click.echo(f"published: step {published['step']}, batch {published.get('batch')}")
+    if last and (published is None or published["step"] < last):
+        waiting = skips.unpublished(stream, last) if (stream / skips.OUTPUTS).is_dir() else {}
+        why = marks.read(stream / skips.REFUSED) or {}
+        if waiting:
+            click.echo(f"step {last} waits to be published to: {', '.join(waiting)}")
+        if why.get("step") == last and why["output"] in waiting:
+            click.echo(f"               {why['output']}: {why['why']}")
+    for one in skips.all_skipped(stream):
+        click.echo(f"skipped: step {one['step']} of {one['output']}" + (f": {one['why']}" if one["why"] else ""))
+
+
+def skip(place: str, step: int, output: str | None) -> None:
+    """Go on without publishing a step that an output does not take."""
+    store, stream = opened(place)
+    if stream is None:
+        raise NotACheckpoint(
+            f"{local_path(place)} is not the directory of a stream.", hint="Give the one that flow.stream was given."
+        )
+    ledger.opened(store)
+    for name, kept in skips.skip(stream, _last(store), step, output).items():
+        click.echo(f"step {step} will not be published to {name}. Its changes are kept in {kept}.")
+    click.echo("Start the stream again. A table is made good by the step after; a function, a log and Kafka are not.")
+
+
 def rewind(place: str, step: int) -> None:
-    store = Store(local_path(place))
+    store, stream = opened(place)
     number = ledger.rewind(store, step)
     click.echo(f"{store.root} is at step {number}, which says what step {step} said.")
     if stands := next((_frontiers(found.state) for found in ledger.check(store) if found.step == number), ""):
         click.echo(f"Give it the input from there on again: {stands}. What changes from there on is shown again.")
+    if stream is not None:
+        delivery = ledger.record_of(store, ledger.manifest_of(store), number).state.get("delivery") or {}
+        click.echo(
+            f"Set Spark's own checkpoint {stream / 'query'} back as far: to batch {delivery.get('batch', 'none')}. "
+            "Tables and logs that are further are refused until their sinks say replace=True."
+        )
 
 
 def _made_by(manifest: dict[str, Any]) -> str:
@@ -53,4 +113,6 @@ def _counted(number: int, what: str) -> str:
 def _frontiers(state: dict[str, Any]) -> str:
     told = lambda times: "closed" if not times else " ".join(str(tuple(t)) if len(t) > 1 else str(t[0]) for t in times)
     inputs = (state.get("session") or {}).get("inputs") or state.get("frontiers") or {}
+    if isinstance(inputs, list):  # on Spark before the first step: those of the parts, and none of an input
+        return ""
     return ", ".join(f"{name} {told(times)}" for name, times in inputs.items())

@@ -94,7 +94,10 @@ def warm() -> None:
 @main.command()
 @click.argument("directory", type=click.Path())
 def check(directory: str) -> None:
-    """Look at every step that the checkpoint DIRECTORY keeps; status 1 if the last one is damaged."""
+    """Look at every step that the checkpoint DIRECTORY keeps; status 1 if the last one is damaged.
+
+    A stream's directory, as flow.stream was given it, is one too: it also says what is published.
+    """
     from ebbflow.tools import checkpoint
 
     with refusals_without_a_line():
@@ -111,6 +114,18 @@ def rewind(directory: str, step: int) -> None:
 
     with refusals_without_a_line():
         checkpoint.rewind(directory, step)
+
+
+@main.command()
+@click.argument("directory", type=click.Path())
+@click.argument("step", type=int)
+@click.option("--output", default=None, help="Only this output goes without the step.")
+def skip(directory: str, step: int, output: str | None) -> None:
+    """Go on without publishing STEP, which the stream in DIRECTORY has committed and a sink does not take."""
+    from ebbflow.tools import checkpoint
+
+    with refusals_without_a_line():
+        checkpoint.skip(directory, step, output)
 
 
 @main.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

@@ -434,7 +434,7 @@ def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
     """Whether the tests noticed the bug, and their last line."""
     with tempfile.TemporaryDirectory(prefix="ebbflow-mutant-") as place:
         leave_out = shutil.ignore_patterns("__pycache__")
-        for part in ("ebbflow", "tests"):
+        for part in ("ebbflow", "tests", "benchmarks"):
             shutil.copytree(ROOT / part, Path(place) / part, ignore=leave_out)
         shutil.copy(ROOT / "conftest.py", place)
         mutant.apply(Path(place) / "ebbflow")
@@ -450,12 +450,17 @@ def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
     return said.returncode == 1, (failed or [last])[0]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants.kept", description=__doc__)
+def main(
+    arguments: list[str] | None = None,
+    planted: list[tuple[Mutant, str]] = PLANTED,
+    prog: str = "python -m tests.mutants.kept",
+    about: str | None = __doc__,
+) -> int:
+    parser = argparse.ArgumentParser(prog=prog, description=about)
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     asked = parser.parse_args(arguments)
     survivors = 0
-    chosen = [(mutant, tests) for mutant, tests in PLANTED if asked.only in mutant.name]
+    chosen = [(mutant, tests) for mutant, tests in planted if asked.only in mutant.name]
     for mutant, tests in chosen:
         noticed, line = verdict(mutant, tests)
         survivors += not noticed

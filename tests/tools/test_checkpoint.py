@@ -1,5 +1,8 @@
 from click.testing import CliRunner
 
+from ebbflow.pipeline import claims, marks
+from ebbflow.runtime.spark.cluster import Here
+from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.tools.cli import main
 from tests.runtime.imaged import reach_flow
 
@@ -44,3 +47,51 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path):
         assert said.exit_code == 1 and "Traceback" not in said.output and ".py" not in said.output
     assert said.output.startswith("NotACheckpoint")
     assert ask("rewind", tmp_path / "state", 99).output.startswith("UnknownStep: step 99")
+
+
+def made_by_a_stream(place, steps=2):
+    """What a stream leaves behind: a state as on Spark, and how far an output is."""
+    root = str(place / "state")
+    on = lambda graph, workers, pool, checkpoint, **options: SparkRuntime(graph, Here(), root, 2, pool, durable=True)
+    live = reach_flow().run(runtime=on, checkpoint=root)
+    for time in range(steps):
+        live.insert("roots", [(time,)], time=time)
+        live.advance_to(time + 1)
+    live._release()
+    claims.owner_of(place / "outputs" / "0", "reach", "plan")
+    claims.owner_of(place / "outputs" / "1", "other", "plan")
+    marks.write(place / "published.json", {"step": 1, "batch": 0, "of": "", "outdone": {}})
+    for number, step in (("0", 1), ("1", steps)):
+        marks.write(place / "progress" / f"{number}.json", {"step": step})
+    marks.write(place / "refused.json", {"step": steps, "output": "reach", "why": "OSError: no room"})
+
+
+def test_the_directory_of_a_stream_is_a_checkpoint_too(tmp_path):
+    made_by_a_stream(tmp_path / "stream")
+    for place in (tmp_path / "stream", f"file://{tmp_path}/stream/", tmp_path / "stream" / "state"):
+        said = ask("check", place)
+        assert said.exit_code == 0 and said.output.count("whole") == 3, said.output
+        assert "published: step 1, batch 0" in said.output
+        assert "step 2 waits to be published to: reach\n" in said.output and "reach: OSError: no room" in said.output
+    said = ask("rewind", tmp_path / "stream", 1)
+    assert said.exit_code == 0 and "is at step 3, which says what step 1 said" in said.output
+    assert "query back as far: to batch none" in said.output and "replace=True" in said.output
+
+
+def test_a_step_that_an_output_does_not_take_is_skipped_by_name(tmp_path):
+    stream = tmp_path / "stream"
+    made_by_a_stream(stream)
+    for step, more, refusal in (
+        (1, (), "UnknownStep"),
+        (3, (), "UnknownStep"),
+        (2, ("--output", "other"), "UnknownOutput"),
+    ):
+        said = ask("skip", stream, step, *more)
+        assert said.exit_code == 1 and said.output.startswith(refusal)
+    said = ask("skip", stream, 2)
+    assert said.exit_code == 0 and said.output.count("will not be published") == 1
+    assert f"step 2 will not be published to reach. Its changes are kept in {stream}/skipped/step=2/0" in said.output
+    said = ask("check", stream)
+    assert "skipped: step 2 of reach: OSError: no room" in said.output and "waits" not in said.output
+    made(tmp_path / "state")
+    assert ask("skip", tmp_path / "state", 5).output.startswith("NotACheckpoint")

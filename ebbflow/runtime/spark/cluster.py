@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
@@ -58,8 +57,9 @@ class SparkCluster:
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         if tasks not in self.numbers:
             self.numbers[tasks] = self.spark.range(0, tasks, 1, tasks)
-        with seat(self.spark, "narrow" if tasks == 1 else ""):
-            frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER)
+        frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER)
+        if tasks == 1:
+            seat(frame, "narrow")
         self.jobs += 1
         answers = dict(acted(frame.collect))
         return [bytes(answers[number]) for number in range(tasks)]
@@ -136,23 +136,15 @@ class Here:
         return [batch.column(0)[0].as_py() for batch in answers]
 
 
-@contextmanager
-def seat(spark: Any, name: str) -> Iterator[None]:
-    """Functions made here run in Python processes of their own.
+def seat(frame: Any, name: str) -> None:
+    """The function that a frame maps runs in Python processes of its own.
 
     Spark keeps a pool of processes for each environment, and those of a pool take turns.  A task that runs alone so
-    meets the process that ran the last one, which holds the state.  Spark Connect has one pool.
+    meets the process that ran the last one, which holds the state.  The environment is the function's own copy: that
+    of the context, which other threads use, stays as it is.  Spark Connect has one pool.
     """
-    context = getattr(spark, "_sc", None)
-    if not name or context is None:
-        yield
-        return
-    before = context.environment
-    context.environment = {**before, SEAT: name}
-    try:
-        yield
-    finally:
-        context.environment = before
+    if hasattr(frame, "_jdf"):
+        frame._jdf.queryExecution().analyzed().functionExpr().func().envVars().put(SEAT, name)
 
 
 def performing(order: bytes, functions: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:

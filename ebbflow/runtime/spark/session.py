@@ -28,12 +28,13 @@ NEEDS_JAVA = (
 def spark(master: str | None = None, name: str = "ebbflow", **settings: Any) -> Any:
     """A local Spark session; a setting is given with its dots as underscores, or in a dict: `**{"spark.x.y": 1}`.
 
-    One that is already active in this process is returned as it is.
+    One that already runs in this process is returned as it is.  For a new one this process gets PYSPARK_PYTHON and
+    PYSPARK_DRIVER_PYTHON, and SPARK_LOCAL_IP if it has none, in its environment.
     """
     require()
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or _running()
     if active is not None:
         return active
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -46,6 +47,14 @@ def spark(master: str | None = None, name: str = "ebbflow", **settings: Any) -> 
     session.sparkContext.setLogLevel(QUIET)
     _quiet_exceptions()
     return session
+
+
+def _running() -> Any:
+    """The session that runs in this process; one that another thread made is not active in this thread."""
+    from pyspark.sql import SparkSession
+
+    found = SparkSession._instantiatedSession
+    return found if found is not None and found._sc._jsc is not None else None
 
 
 def _quiet_exceptions() -> None:

@@ -68,8 +68,9 @@ def processes(spark, tasks, name=""):
             time.sleep(0.2)  # so that no process does two of them
             yield pa.record_batch([pa.array([os.getpid()] * batch.num_rows, pa.int64())], ["process"])
 
-    with seat(spark, name):
-        frame = spark.range(0, tasks, 1, tasks).mapInArrow(run, "process bigint")
+    frame = spark.range(0, tasks, 1, tasks).mapInArrow(run, "process bigint")
+    if name:
+        seat(frame, name)
     return [row[0] for row in frame.collect()]
 
 
