@@ -39,6 +39,7 @@ from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, S
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Progress, Sink
 from ebbflow.runtime.spark.delivery import judge
+from ebbflow.runtime.spark.session import frame_of
 
 STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
 INPUT, ROW = "_input", "_row{}"
@@ -320,7 +321,7 @@ class Feed:
                 frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
             gone = self._outdone(note, name).to_take()
             if len(gone):
-                edits = self.spark.createDataFrame(gone).select(
+                edits = frame_of(self.spark, gone).select(
                     *shape.schema.names, F.lit(note["frontiers"][name][0][0]).cast("bigint").alias("_time"), DIFF
                 )
                 frame = edits if frame is None else frame.unionByName(edits)
@@ -368,7 +369,7 @@ class Feed:
             return
         for name, sink in self.sinks.items():
             progress = Progress(name, step, self.live.frontier(name), query_id, batch_id)
-            sink.publish(self.spark.createDataFrame(changes[name]), progress, self._home(name))
+            sink.publish(frame_of(self.spark, changes[name]), progress, self._home(name))
             marks.write(self.place / "progress" / f"{self._home(name).name}.json", progress.as_json())
         note, kept = marks.read(self._note_of(batch_id)), {}
         assert note is not None, "what a batch is judged by is written before it is taken in"
