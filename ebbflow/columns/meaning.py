@@ -527,7 +527,7 @@ def names_zone(text: str) -> bool:
 
 def _clock_of_text(text: str) -> tuple[datetime | None, tzinfo | None]:
     """What a text shows of a calendar and a clock, and the zone that it names."""
-    day, _, clock = text.replace("T", " ", 1).partition(" ")
+    day, clock = (*re.split(r"[ T]", text, maxsplit=1), "")[:2]
     start = _to_date(day)
     if start is None or not clock:
         return datetime(start.year, start.month, start.day) if start else None, None

@@ -39,7 +39,12 @@ DECIMAL, COARSE = Type("decimal", 18, 4), Type("decimal", 7, 0)
 TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, DECIMAL, COARSE]
 TARGETS = [*TYPES, SHORT, BYTE, Type("decimal", 5, 2), Type("decimal", 18, 18)]
 ZONES = [None, "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "-07:30", "Pacific/Apia"]
-CHANGES = [datetime(2024, 3, 10, 7), datetime(2024, 11, 3, 6), datetime(2024, 10, 5, 15, 30), datetime(2011, 12, 30, 10)]
+CHANGES = [
+    datetime(2024, 3, 10, 7),
+    datetime(2024, 11, 3, 6),
+    datetime(2024, 10, 5, 15, 30),
+    datetime(2011, 12, 30, 10),
+]
 MOST = 2**63 - 1
 TEXTS = [
     "",
