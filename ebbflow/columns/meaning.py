@@ -502,7 +502,7 @@ def _to_timestamp(x: Value, zone: str | None) -> datetime | None:
         if shown is None:
             return None
         if named is not None:
-            return _before(shown, named)
+            return zones.instant(shown, named)
         return shown if zone is None else zones.from_local(shown, zone)
     try:
         if isinstance(x, float):
@@ -543,13 +543,6 @@ def _clock_of_text(text: str) -> tuple[datetime | None, tzinfo | None]:
         return datetime(start.year, start.month, start.day, hour, minute, second, fraction), named
     except ValueError:
         return None, None
-
-
-def _before(shown: datetime, zone: tzinfo) -> datetime | None:
-    try:
-        return shown.replace(tzinfo=zone, fold=0).astimezone(UTC).replace(tzinfo=None)
-    except OverflowError:
-        return None
 
 
 def without_zone(moment: datetime) -> datetime:

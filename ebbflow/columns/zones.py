@@ -41,6 +41,9 @@ _JAVA = {
 }  # fmt: skip
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?(?:([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?)?")
 
+_REGION = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*", re.ASCII)
+_OF_THE_SYSTEM = ("localtime", "posix", "posixrules", "right", "Factory")  # files beside the regions, which are none
+
 
 # ---- names ----------------------------------------------------------------------------------
 
@@ -95,6 +98,8 @@ def _zone(name: str) -> tzinfo | None:
         return timezone(-offset if found[1] == "-" else offset) if offset else UTC
     if name in _JAVA:
         return _zone(_JAVA[name])
+    if not _REGION.fullmatch(name) or name.partition("/")[0] in _OF_THE_SYSTEM:
+        return None
     try:
         return zoneinfo.ZoneInfo(name)
     except (OSError, ValueError, KeyError, ImportError):  # a directory, no name at all, an unknown one
@@ -124,8 +129,13 @@ def to_local(moment: datetime, zone: str) -> datetime | None:
 
 def from_local(shown: datetime, zone: str) -> datetime | None:
     """The instant at which the clocks show this: the first of two; in a gap as much later as the gap is long."""
+    return instant(shown, zone_of(zone))
+
+
+def instant(shown: datetime, zone: tzinfo) -> datetime | None:
+    """The same for a zone of Python's."""
     try:
-        return shown.replace(tzinfo=zone_of(zone), fold=0).astimezone(UTC).replace(tzinfo=None)
+        return shown.replace(tzinfo=zone, fold=0).astimezone(UTC).replace(tzinfo=None)
     except OverflowError:
         return None
 

@@ -17,7 +17,7 @@ from ebbflow.columns.schema import RESERVED
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
+from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, UnknownOption, users_place
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
 
@@ -175,6 +175,11 @@ class Dataflow:
         ...     live.commit()["once"].rows()
         [(3, 0, 1)]
         """
+        if "timezone" in options:
+            raise UnknownOption(
+                'run has no option "timezone": it is a part of what the program means.',
+                hint='Dataflow(timezone="America/New_York"); on Spark the session\'s zone counts.',
+            )
         if spark is not None:
             from ebbflow.runtime.spark.opening import on, zone_for
 

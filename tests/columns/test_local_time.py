@@ -37,10 +37,11 @@ def test_kernels_give_what_zones_say(zone):
             if FIRST <= shown <= LAST:
                 wall = EPOCH + shown * MICRO
                 assert from_local(memory(), at, shown, 0) == lane(zones.from_local(wall, name)), (zone, wall)
-    for x in instants_of(words.tolist(), rng, 60):
-        midnight = datetime.combine((EPOCH + x * MICRO).date() + timedelta(days=rng.randint(0, 1)), datetime.min.time())
-        wanted = zones.day_start(midnight.date(), name)
-        assert from_local(memory(), at, lane(midnight), 1) == lane(wanted), (zone, midnight)
+    for x in [*words[2 : 2 + n].tolist(), *instants_of(words.tolist(), rng, 0)]:
+        shown = EPOCH + to_local(memory(), at, x) * MICRO  # in the middle of some gaps is a midnight
+        for day in (shown.date(), shown.date() + timedelta(days=1)):
+            wanted, midnight = zones.day_start(day, name), datetime.combine(day, datetime.min.time())
+            assert from_local(memory(), at, lane(midnight), 1) == lane(wanted), (zone, midnight)
     assert asked >= (900 if n > 100 else 20)
 
 

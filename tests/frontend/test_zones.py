@@ -14,6 +14,7 @@ import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow import col
 from ebbflow.columns import zones
+from ebbflow.errors import UnknownOption
 from tests.columns.test_zones import EPOCH, MICRO, instants_of
 
 ZONES = ["America/New_York", "Asia/Kolkata", "Europe/Berlin", "Australia/Lord_Howe", "UTC"]
@@ -126,6 +127,11 @@ def test_the_ends_of_the_calendar_are_read_and_what_lies_behind_them_is_null():
         (1, 5, 0, date(1, 1, 1), None),
         (10000, 5, 5, None, datetime(9999, 12, 30, 18, 30)),
     ]
+
+
+def test_the_zone_is_stated_by_the_program_and_not_by_who_runs_it():
+    with pytest.raises(UnknownOption, match="a part of what the program means"):
+        identity("Asia/Kolkata").run(timezone="UTC")
 
 
 def test_extremes_and_keys_are_those_of_the_instants():
