@@ -11,13 +11,11 @@ Rule: the table gives, for every instant of the years 1 to 9999, the offset that
 
 from __future__ import annotations
 
-import importlib.resources
+import os
 import re
 import struct
-import zoneinfo
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from pathlib import Path
 
 from ebbflow.errors import UnknownZone
 
@@ -100,6 +98,8 @@ def _zone(name: str) -> tzinfo | None:
         return _zone(_JAVA[name])
     if not _REGION.fullmatch(name) or name.partition("/")[0] in _OF_THE_SYSTEM:
         return None
+    import zoneinfo  # only who names a region waits for it
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (OSError, ValueError, KeyError, ImportError):  # a directory, no name at all, an unknown one
@@ -165,11 +165,9 @@ def day_start(day: date, zone: str) -> datetime | None:
 def table_of(name: str | None) -> tuple[int, ...]:
     """The rules of a zone as words."""
     zone = zone_of(name)
-    if not isinstance(zone, zoneinfo.ZoneInfo):
-        fixed = zone.utcoffset(None)
-        assert fixed is not None, "it is a fixed offset"
-        return 0, NEVER, int(fixed.total_seconds()) * MICRO
-    first, changes, footer = _read(_bytes_of(zone.key))
+    if isinstance(zone, timezone):
+        return 0, NEVER, int(zone.utcoffset(None).total_seconds()) * MICRO
+    first, changes, footer = _read(_bytes_of(str(zone)))
     last = NEVER
     if footer:
         standard, summer = _footer(footer)
@@ -193,10 +191,15 @@ def table_of(name: str | None) -> tuple[int, ...]:
 
 def _bytes_of(key: str) -> bytes:
     """The file of a zone, from where `zoneinfo` has it."""
+    import zoneinfo
+
     for place in zoneinfo.TZPATH:
-        file = Path(place, key)
-        if file.is_file():
-            return file.read_bytes()
+        file = os.path.join(place, key)
+        if os.path.isfile(file):
+            with open(file, "rb") as opened:
+                return opened.read()
+    import importlib.resources
+
     *packages, name = key.split("/")
     return importlib.resources.files(".".join(["tzdata", "zoneinfo", *packages])).joinpath(name).read_bytes()
 
