@@ -154,6 +154,14 @@ class UnknownType(EbbflowError):
     """A type that no column can have."""
 
 
+class UnknownZone(EbbflowError):
+    """A time zone that is not known here."""
+
+
+class ZoneDiffers(EbbflowError):
+    """A program that states one time zone, on a Spark session with another."""
+
+
 class ReservedName(EbbflowError):
     """A column name that is kept for results."""
 

@@ -235,7 +235,9 @@ def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
         return REAL, *ANY
     if type_.name == "date" and pa.types.is_date32(kind):
         return HALF, FIRST_DAY, LAST_DAY
-    if type_.name == "timestamp" and pa.types.is_timestamp(kind) and kind.unit == "us":
+    if type_.is_timestamp and pa.types.is_timestamp(kind) and kind.unit == "us":
+        if type_.name == "timestamp_ntz" and kind.tz is not None:
+            return None
         return WORD, FIRST_MOMENT, LAST_MOMENT
     if type_.name == "boolean" and pa.types.is_boolean(kind):
         return BIT, *ANY

@@ -31,6 +31,7 @@ from ebbflow.columns.schema import (
     SHORT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     Field,
     Schema,
     Type,
@@ -42,7 +43,8 @@ NAMES = {
     "smallint": SHORT, "int16": SHORT, "byte": BYTE, "tinyint": BYTE, "int8": BYTE, "double": DOUBLE, "float64": DOUBLE,
     "float": FLOAT, "real": FLOAT, "float32": FLOAT, "boolean": BOOLEAN, "bool": BOOLEAN, "string": STRING,
     "str": STRING, "text": STRING, "varchar": STRING, "char": STRING, "binary": BINARY, "bytes": BINARY,
-    "date": DATE, "timestamp": TIMESTAMP, "datetime": TIMESTAMP, "timestamp_ntz": TIMESTAMP, "timestamp_ltz": TIMESTAMP,
+    "date": DATE, "timestamp": TIMESTAMP, "datetime": TIMESTAMP, "timestamp_ltz": TIMESTAMP,
+    "timestamp_ntz": TIMESTAMP_NTZ,
 }  # fmt: skip
 PYTHON = {
     int: LONG, float: DOUBLE, bool: BOOLEAN, str: STRING, bytes: BINARY, datetime.date: DATE,
@@ -54,7 +56,7 @@ ARROW = {
     "string_view": STRING, "binary": BINARY, "large_binary": BINARY, "binary_view": BINARY, "date32[day]": DATE,
     "date64[ms]": DATE,
 }  # fmt: skip
-KNOWN = "long, int, short, byte, double, float, boolean, string, binary, date, timestamp, decimal(p, s)"
+KNOWN = "long, int, short, byte, double, float, boolean, string, binary, date, timestamp, timestamp_ntz, decimal(p, s)"
 FORMS = (
     'A schema is written as "src long, dst long", {"src": int, "dst": "long"}, a dataclass, an Arrow or a Spark schema.'
 )
@@ -205,10 +207,10 @@ def _narrow(kind: Type) -> Type:
 def _arrow(text: str) -> Type:
     if text in ARROW:
         return ARROW[text]
-    if text.startswith("timestamp["):
-        return TIMESTAMP
+    if text.startswith("timestamp["):  # as PySpark reads them: an instant names a zone, whichever it is
+        return TIMESTAMP if "tz=" in text else TIMESTAMP_NTZ
     if text.startswith("dictionary<values="):
-        return _arrow(text[len("dictionary<values=") :].partition(",")[0])
+        return _arrow(text[len("dictionary<values=") :].partition(", indices=")[0])
     if text.startswith("fixed_size_binary"):
         return BINARY
     if text.startswith("decimal"):

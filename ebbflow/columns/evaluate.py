@@ -24,6 +24,7 @@ from ebbflow.columns import operations
 from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.local_time import from_local, to_local
 from ebbflow.columns.meaning import (
     BOUNDS,
     DIGITS,
@@ -38,6 +39,7 @@ from ebbflow.columns.pattern import Look
 from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
 from ebbflow.columns.schema import NULL, Field, Schema, Type
 from ebbflow.columns.weights import product, quotient
+from ebbflow.columns.zones import table_of
 from ebbflow.errors import NumberOverflow
 
 # A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the
@@ -117,7 +119,10 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_COMPARE,
     TEXT_LENGTH,
     TEXT_SIZE,
-) = range(67)
+    TO_LOCAL,  # from here on: by the zone's table at b
+    FROM_LOCAL,
+    DAY_START,
+) = range(70)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
@@ -291,6 +296,12 @@ def compute(H, op, a, b, c):
 
 
 @kernel
+def in_zone(H, op, a, table):
+    """needs: TO_LOCAL, FROM_LOCAL or DAY_START; a lane of a timestamp, not NULL; a zone's table.  leaves: the lane."""
+    return to_local(H, table, a) if op == TO_LOCAL else from_local(H, table, a, 1 if op == DAY_START else 0)
+
+
+@kernel
 def interpret(H, prog, src, regs):
     """Run a program on one row.
 
@@ -389,6 +400,8 @@ def interpret(H, prog, src, regs):
                     else:
                         top = middle
                 v = np.int64(1) if low < stop and H[low] == a else H[table]
+            elif op >= TO_LOCAL:
+                v = in_zone(H, op, a, prog + b)
             else:
                 v = compute(H, op, a, b, H[p + 4])
         elif op == FILTER:
@@ -668,6 +681,10 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
                 sc = H[x + 1]
             for i in range(n):
                 H[to + i] = H[b + i * sb] if H[a + i * sa] == 1 else H[c + i * sc]
+        elif op >= TO_LOCAL:
+            for i in range(n):
+                u = H[a + i * sa]
+                H[to + i] = NULL if u == NULL else in_zone(H, op, u, prog + H[b])
         else:
             for i in range(n):
                 u = H[a + i * sa]
@@ -688,7 +705,7 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
-    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_SIZE + 1),
+    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, DAY_START + 1),
 }  # fmt: skip
 
 
@@ -733,16 +750,18 @@ class _Writing:
     pool: Pool
     registers: int
     steps: list[tuple[int, ...]] = field(default_factory=list)
-    tables: list[tuple[int, list[int]]] = field(default_factory=list)
+    tables: list[tuple[int, Sequence[int]]] = field(default_factory=list)
     known: dict[Expr, _Operand] = field(default_factory=dict)
 
     def words(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         start = 1 + len(self.steps) * STEP
         steps = [list(step) for step in self.steps]
         data: list[int] = []
+        known: dict[tuple[int, ...], int] = {}  # a zone's table is there once
         for at, table in self.tables:
-            steps[at][3] = start + len(data)
-            data += table
+            steps[at][3] = known.setdefault(tuple(table), start + len(data))
+            if steps[at][3] == start + len(data):
+                data += table
         return np.array([len(steps), *(word for step in steps for word in step), *data], np.int64)
 
     def output(self, expr: Expr, into: int) -> None:
@@ -757,6 +776,7 @@ class _Writing:
     def operand(self, expr: Expr, into: int | None = None) -> _Operand:
         if isinstance(expr, Column):
             return _Operand(~self.schema.index(expr.name))
+        expr = operations.constant(expr)
         if isinstance(expr, Literal):
             return _Operand(to_lane(expr.value, expr.type, self.pool), is_word=True)
         if expr not in self.known:
@@ -839,7 +859,8 @@ class _Writing:
         if call.op == "is_in":
             return self.is_in(call, into)
         if call.op == "cast":
-            return self.cast(self.operand(call.args[0]), kind, call.type, into)
+            zone = call.options[1:] if operations.depends_on_zone(call) else ()
+            return self.cast(self.operand(call.args[0]), kind, call.type, zone, into)
         if call.op == "round":
             return self.round(call, into)
         if call.op == "when":
@@ -868,8 +889,18 @@ class _Writing:
             return self.step(INT_STEPS[call.op], *args, into=into)
         return self.special(call, args, kind, into)
 
+    def clock(self, op: int, moment: _Operand, zone: tuple[Any, ...]) -> _Operand:
+        """A moment moved between UTC and a zone's clocks; without a zone it stays."""
+        if not zone:
+            return moment
+        found = self.step(op, moment)
+        self.tables.append((len(self.steps) - 1, table_of(zone[0])))
+        return found
+
     def special(self, call: Call, args: list[_Operand], kind: Type, into: int | None) -> _Operand:
         """What has steps of its own: tests for null and nan, lengths, parts of dates."""
+        if call.op in operations.CLOCKS:
+            args = [self.clock(TO_LOCAL, args[0], call.options)]
         match call.op:
             case "eq_null_safe":
                 return self.step(SAME, *args, into=into)
@@ -913,7 +944,7 @@ class _Writing:
         x, *options = call.args
         if not options:
             return self.step(MODULO, self.operand(x), word(1), into=into)  # 0, and null for null
-        if not all(isinstance(option, Literal) for option in options):
+        if not all(isinstance(operations.constant(option), Literal) for option in options):
             equals = [self.step(EQ, self.operand(x), self.operand(option)) for option in options]
             return equals[0] if len(equals) == 1 else self.chain(OR, equals, into)
         lanes = sorted({self.operand(option).value for option in options})
@@ -941,7 +972,7 @@ class _Writing:
         places_off = min(max(-digits, 0), 20)
         return self.step(ROUND, x, word(places_off), word(places_off), into)
 
-    def cast(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
+    def cast(self, x: _Operand, here: Type, target: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         if here.name == "void":
             return self.step(COPY, word(NULL), into=into)
         if target.name == "binary" or here == target:
@@ -957,8 +988,16 @@ class _Writing:
         if target.name == "decimal":
             return self.to_decimal(x, here, target, into)
         if target.name == "date":
-            return self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY), into=into)
-        return self.to_timestamp(x, here, into)
+            if not zone:
+                return self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY), into=into)
+            days = self.step(FLOORDIV, self.clock(TO_LOCAL, x, zone), word(MICROSECONDS_A_DAY))
+            return self.step(RANGE, days, word(FIRST_DAY), word(LAST_DAY), into)
+        if here.is_timestamp:
+            if not zone:
+                return self.step(COPY, x, into=into)
+            x = self.clock(TO_LOCAL if here.name == "timestamp" else FROM_LOCAL, x, zone)
+            return self.step(RANGE, x, word(FIRST_MOMENT), word(LAST_MOMENT), into)
+        return self.to_timestamp(x, here, zone, into)
 
     def to_integer(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
         room = BOUNDS[target.name]
@@ -989,10 +1028,13 @@ class _Writing:
             return self.step(SCALE_UP, x, word(10**up), most, into)
         return self.step(SCALE_DOWN, x, word(10**-up), most, into)
 
-    def to_timestamp(self, x: _Operand, here: Type, into: int | None) -> _Operand:
+    def to_timestamp(self, x: _Operand, here: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         bounds = word(FIRST_MOMENT), word(LAST_MOMENT)
         if here.name == "date":
-            return self.step(SCALE_UP, x, word(MICROSECONDS_A_DAY), word(2**63 - 1), into)
+            midnight = self.step(SCALE_UP, x, word(MICROSECONDS_A_DAY), word(2**63 - 1), None if zone else into)
+            if not zone:
+                return midnight
+            return self.step(RANGE, self.clock(DAY_START, midnight, zone), *bounds, into)
         if here.is_float:
             million = word(to_lane(1e6, here, self.pool))
             x = self.step(FLOAT_FLOOR, self.step(FLOAT_MUL, x, million), word(0))

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from ebbflow.columns.meaning import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.resolve import near
-from ebbflow.columns.schema import NULL, Field, Schema, Type
+from ebbflow.columns.schema import NULL, TIMESTAMP_NTZ, Field, Schema, Type
 from ebbflow.errors import TypeMismatch, UnknownColumn
 
 Lane = np.ndarray[Any, np.dtype[np.int64]]
@@ -64,7 +64,7 @@ def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
 
 
 def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
-    """int64[lanes, rows] as an Arrow table; timestamps are in UTC and name no zone."""
+    """int64[lanes, rows] as an Arrow table; timestamps are of the zone UTC, and timestamp_ntz of none."""
     return pa.Table.from_arrays(decode_columns(np.array(lanes), schema, pool), names=list(schema.names))
 
 
@@ -248,9 +248,11 @@ def _hint(kind: Type, value: Any, otherwise: str | None = None) -> str:
         return 'Take its day with .date(), or declare the column "timestamp".'
     if kind.name == "date" and isinstance(value, str):
         return "Make it a date first: datetime.date.fromisoformat(...)."
-    if kind.name == "timestamp" and isinstance(value, str):
+    if kind.is_timestamp and isinstance(value, str):
         return "Make it a datetime first: datetime.datetime.fromisoformat(...)."
-    if kind.name == "timestamp" and isinstance(value, date):
+    if kind.name == "timestamp_ntz" and isinstance(value, datetime) and value.tzinfo is not None:
+        return 'Declare the column "timestamp", or leave the zone away: .replace(tzinfo=None).'
+    if kind.is_timestamp and isinstance(value, date):
         return 'Declare the column "date", or give a datetime.'
     if kind.name == "binary" and isinstance(value, str):
         return 'Encode it first: text.encode(), or declare the column "string".'
@@ -357,6 +359,7 @@ _ARROW: dict[str, Callable[[pa.DataType], bool]] = {
     "binary": _is_binary,
     "date": pa.types.is_date,
     "timestamp": pa.types.is_timestamp,
+    "timestamp_ntz": lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
 }
 """The Arrow types whose values a column takes."""
 
@@ -487,7 +490,7 @@ _ARROW_WORDS: dict[str, Callable[[pa.Array, np.ndarray | None, Field, int], Lane
     "decimal": _decimal_words,
     "boolean": _boolean_words,
     "date": _date_words,
-    "timestamp": _timestamp_words,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp_words),
 }
 
 
@@ -531,7 +534,7 @@ def _from_numpy(column: np.ndarray, field: Field, pool: Pool) -> Lane:
         return _checked_floats(column, None, field, 0)
     if form == "b" and name == "boolean":
         return column.astype(np.int64)
-    if form == "M" and name in ("date", "timestamp"):
+    if form == "M" and (name == "date" or field.type.is_timestamp):
         return _from_datetime64(column, field)
     if (form in "UT" and name == "string") or (form in "iu" and name == "decimal"):
         return _from_arrow(pa.array(column if form != "T" else column.astype(object)), field, pool, 0)
@@ -568,7 +571,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "binary": (bytes, bytearray, memoryview),
     "date": (date, np.datetime64),
-    "timestamp": (datetime, np.datetime64),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), (datetime, np.datetime64)),
 }
 """The Python types whose values a column takes: those of Spark's createDataFrame, and whole numbers as floats."""
 
@@ -682,6 +685,8 @@ def _timestamp_word(value: Any, field: Field, row: int) -> int:
         _refuse(field, row, value, "which has nanoseconds", "A timestamp counts microseconds: round it first.")
     if type(value).__module__.startswith("pandas"):
         value = value.to_pydatetime(warn=False)
+    if field.type.name == "timestamp_ntz" and value.tzinfo is not None:
+        _refuse(field, row, value, "which names a zone")
     try:
         return (without_zone(value) - EPOCH) // MICROSECOND
     except OverflowError:
@@ -703,7 +708,7 @@ _WORDS: dict[str, Callable[[Any, Field, int], Any]] = {
     "string": _text_word,
     "binary": lambda value, field, row: bytes(value),
     "date": _date_word,
-    "timestamp": _timestamp_word,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp_word),
 }
 
 
@@ -714,7 +719,7 @@ INT64 = pa.int64()
 _ARROW_TYPES = {
     "long": INT64, "int": pa.int32(), "short": pa.int16(), "byte": pa.int8(), "double": pa.float64(),
     "float": pa.float32(), "boolean": pa.bool_(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
-    "timestamp": pa.timestamp("us"), "void": pa.null(),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "void": pa.null(),
 }  # fmt: skip
 
 
@@ -745,6 +750,11 @@ def decode_column(lane: Lane, kind: Type, pool: Pool | None, nulls: bool = True)
     return pa.Array.from_buffers(arrow_type(kind), len(lane), [bitmap, pa.py_buffer(_buffer(lane, kind))])
 
 
+def python_values(lane: Lane, kind: Type, pool: Pool | None) -> list[Any]:
+    """A lane as Python's values; a datetime names no zone, and that of a timestamp is UTC."""
+    return decode_column(lane, TIMESTAMP_NTZ if kind.is_timestamp else kind, pool).to_pylist()
+
+
 def _buffer(lane: Lane, kind: Type) -> np.ndarray:
     if kind.is_float:
         floats = lanes_to_floats(lane)
@@ -770,7 +780,7 @@ def to_lane(value: Any, kind: Type, pool: Pool) -> int:
         return float_to_lane(float(value))
     if kind.name == "decimal":
         return int(Decimal(value).scaleb(kind.scale))
-    if kind.name == "timestamp":
+    if kind.is_timestamp:
         return (without_zone(value) - EPOCH) // MICROSECOND
     if kind.name == "date":
         return (value - DAY).days
@@ -788,7 +798,7 @@ def from_lane(lane: int, kind: Type, pool: Pool) -> Any:
         return lane_to_float(lane)
     if kind.name == "decimal":
         return Decimal(lane).scaleb(-kind.scale)
-    if kind.name == "timestamp":
+    if kind.is_timestamp:
         return EPOCH + lane * MICROSECOND
     if kind.name == "date":
         return DAY + timedelta(days=lane)

@@ -1,7 +1,9 @@
 """The plain meaning of each operation on one row's values.
 
-Values are Python's: int, float, bool, str, bytes, date, datetime (without a zone, UTC), Decimal; None is null.  These
-functions are slow and obvious on purpose: the vectorised interpreter is judged against them.
+Values are Python's: int, float, bool, str, bytes, date, datetime (without a zone; of a timestamp, in UTC), Decimal;
+None is null.  A function of the calendar is told the zone whose clocks it reads, by name; without one it is UTC, or
+the value, a timestamp_ntz, has none.  These functions are slow and obvious on purpose: the vectorised interpreter is
+judged against them.
 
 Rule: total but for one case.  A division by zero, a cast that fails or a result without a place in its type is None;
 only a long (or an 18-digit decimal) that overflows raises, OverflowError.
@@ -14,11 +16,12 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from ebbflow.columns import zones
 from ebbflow.columns.schema import NULL
 
 Value = Any
@@ -306,9 +309,35 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted fro
 FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROSECONDS_A_DAY, (LAST_DAY + 1) * MICROSECONDS_A_DAY - 1
 
 
-def part(name: str) -> Callable[[date], int]:
+CYCLE = timedelta(days=zones.CYCLE_DAYS)  # of the calendar: 400 years
+
+
+def part(name: str) -> Callable[..., int]:
     """year, month, day, hour, minute or second of a date (whose day begins at midnight) or a timestamp."""
-    return lambda x: getattr(x, name, 0)
+
+    def of_moment(x: date, zone: str | None = None) -> int:
+        shown, years = _shown(x, zone)
+        found: int = getattr(shown, name, 0)
+        return found + years if name == "year" else found
+
+    return of_moment
+
+
+def weekday(x: date, zone: str | None = None) -> int:
+    return _shown(x, zone)[0].weekday()
+
+
+def _shown(x: date, zone: str | None) -> tuple[date, int]:
+    """What the clocks of a zone show, and how many years after that: Python's years end with 9999."""
+    if zone is None or not isinstance(x, datetime):
+        return x, 0
+    found = zones.to_local(x, zone)
+    if found is not None:
+        return found, 0
+    early = x.year < 5000
+    found = zones.to_local(x + CYCLE if early else x - CYCLE, zone)
+    assert found is not None, "400 years further in"
+    return found, -400 if early else 400
 
 
 def date_add(day: date, days: int) -> date | None:
@@ -329,12 +358,15 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*([+-]\d.*|[A-Za-z].*)?")
 _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 
 
-def cast(x: Value, target: str) -> Value:
-    """As Spark's try_cast: null where the value has no counterpart."""
+def cast(x: Value, target: str, zone: str | None = None) -> Value:
+    """As Spark's try_cast: null where the value has no counterpart.
+
+    zone: of a cast between an instant and what clocks show; a datetime becomes a timestamp only from a timestamp_ntz.
+    """
     if x is None:
         return None
     if target in BOUNDS:
@@ -346,10 +378,11 @@ def cast(x: Value, target: str) -> Value:
         "double": _to_double,
         "float": _to_float,
         "boolean": _to_boolean,
-        "string": _to_string,
+        "string": lambda v: _to_string(v, zone),
         "binary": lambda v: v.encode() if isinstance(v, str) else v,
-        "date": _to_date,
-        "timestamp": _to_timestamp,
+        "date": lambda v: _to_date(v, zone),
+        "timestamp": lambda v: _to_timestamp(v, zone),
+        "timestamp_ntz": lambda v: _to_ntz(v, zone),
     }[target](x)
 
 
@@ -414,7 +447,7 @@ def _to_decimal(x: Value, precision: int, scale: int) -> Decimal | None:
     return found if abs(found) < Decimal(10) ** (precision - scale) else None
 
 
-def _to_string(x: Value) -> str | None:
+def _to_string(x: Value, zone: str | None) -> str | None:
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, float):
@@ -425,8 +458,11 @@ def _to_string(x: Value) -> str | None:
         except UnicodeDecodeError:
             return None
     if isinstance(x, datetime):
-        text = f"{x:%H:%M:%S}" + (f".{x.microsecond:06}".rstrip("0") if x.microsecond else "")
-        return f"{x.date().isoformat()} {text}"
+        shown, years = _shown(x, zone)
+        if years or not isinstance(shown, datetime):
+            return None
+        text = f"{shown:%H:%M:%S}" + (f".{shown.microsecond:06}".rstrip("0") if shown.microsecond else "")
+        return f"{shown.date().isoformat()} {text}"
     return f"{x:f}" if isinstance(x, Decimal) else x.isoformat() if isinstance(x, date) else str(x)
 
 
@@ -442,9 +478,10 @@ def _java_text(x: float) -> str:
     return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{int(exponent) + len(digits) - 1}"
 
 
-def _to_date(x: Value) -> date | None:
+def _to_date(x: Value, zone: str | None = None) -> date | None:
     if isinstance(x, datetime):
-        return x.date()
+        shown = x if zone is None else zones.to_local(x, zone)
+        return shown.date() if shown is not None else None
     if isinstance(x, date):
         return x
     text = re.split(r"[ T]", x.strip(), maxsplit=1)[0]
@@ -455,13 +492,18 @@ def _to_date(x: Value) -> date | None:
         return None
 
 
-def _to_timestamp(x: Value) -> datetime | None:
+def _to_timestamp(x: Value, zone: str | None) -> datetime | None:
     if isinstance(x, datetime):
-        return x
+        return x if zone is None else zones.from_local(x, zone)
     if isinstance(x, date):
-        return datetime(x.year, x.month, x.day)
+        return datetime(x.year, x.month, x.day) if zone is None else zones.day_start(x, zone)
     if isinstance(x, str):
-        return _timestamp_of_text(x.strip())
+        shown, named = _clock_of_text(x.strip())
+        if shown is None:
+            return None
+        if named is not None:
+            return zones.instant(shown, named)
+        return shown if zone is None else zones.from_local(shown, zone)
     try:
         if isinstance(x, float):
             return EPOCH + timedelta(microseconds=math.floor(x * 1_000_000)) if math.isfinite(x) else None
@@ -470,30 +512,37 @@ def _to_timestamp(x: Value) -> datetime | None:
         return None
 
 
-def _timestamp_of_text(text: str) -> datetime | None:
-    day, _, clock = text.replace("T", " ", 1).partition(" ")
+def _to_ntz(x: Value, zone: str | None) -> datetime | None:
+    if isinstance(x, datetime):
+        return x if zone is None else zones.to_local(x, zone)
+    if isinstance(x, date):
+        return datetime(x.year, x.month, x.day)
+    return _clock_of_text(x.strip())[0]  # a zone that the text names says nothing of what it shows
+
+
+def names_zone(text: str) -> bool:
+    """Whether a text that reads as a timestamp says of which zone it is."""
+    return _clock_of_text(text.strip())[1] is not None
+
+
+def _clock_of_text(text: str) -> tuple[datetime | None, tzinfo | None]:
+    """What a text shows of a calendar and a clock, and the zone that it names."""
+    day, clock = (*re.split(r"[ T]", text, maxsplit=1), "")[:2]
     start = _to_date(day)
     if start is None or not clock:
-        return datetime(start.year, start.month, start.day) if start else None
+        return datetime(start.year, start.month, start.day) if start else None, None
     found = _CLOCK.fullmatch(clock.strip())
     if not found:
-        return None
+        return None, None
     hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)
+    named = zones.named(found[5]) if found[5] else None
+    if found[5] and named is None:
+        return None, None
     try:
-        moment = datetime(
-            start.year, start.month, start.day, hour, minute, second, int((found[4] or "0").ljust(6, "0")[:6])
-        )
-        return moment - _offset(found[5])
-    except (ValueError, OverflowError):
-        return None
-
-
-def _offset(zone: str | None) -> timedelta:
-    if zone in (None, "Z", "UTC"):
-        return timedelta()
-    digits = zone[1:].replace(":", "")
-    hours, minutes = (int(digits[:-2]), int(digits[-2:])) if len(digits) > 2 else (int(digits), 0)
-    return timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
+        fraction = int((found[4] or "0").ljust(6, "0")[:6])
+        return datetime(start.year, start.month, start.day, hour, minute, second, fraction), named
+    except ValueError:
+        return None, None
 
 
 def without_zone(moment: datetime) -> datetime:

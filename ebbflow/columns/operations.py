@@ -8,6 +8,9 @@ floats; round, substr, date_add and when take their other arguments by position)
 the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are brought to the larger scale
 (null where 18 digits have no room for that); sums keep it, products add the scales, precision is capped at 18, and a
 result with more digits refuses the step.
+
+What reads a calendar or a clock off an instant, or makes an instant of them, depends on the zone of the program, which
+is known when it runs: `in_zone` puts it into the plan, as an option; without one it is UTC.
 """
 
 from __future__ import annotations
@@ -15,16 +18,23 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from ebbflow.columns import meaning as m
 from ebbflow.columns.expression import Call, Expr, Literal
-from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, Type
+from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 from ebbflow.errors import TypeMismatch
 
 VOID = Type("void")  # of a null that nothing has given a type yet
+MOMENTS = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+CLOCKS = ("year", "month", "day", "hour", "minute", "second", "weekday")
+BY_ZONE = {
+    (TIMESTAMP, DATE), (TIMESTAMP, TIMESTAMP_NTZ), (TIMESTAMP, STRING),
+    (DATE, TIMESTAMP), (TIMESTAMP_NTZ, TIMESTAMP), (STRING, TIMESTAMP),
+}  # fmt: skip
+"""The casts that depend on a zone."""
 Typed = tuple[tuple[Expr, ...], Type]
 Typing = Callable[[str, Sequence[Expr]], Typed]
 
@@ -66,12 +76,37 @@ def cast(expr: Expr, target: Type) -> Expr:
     return Call("cast", (expr,), target, (str(target),))
 
 
+def in_zone(expr: Expr, zone: str | None) -> Expr:
+    """The expression where clocks are those of a zone, by its name as programs hold it."""
+    if not isinstance(expr, Call):
+        return expr
+    args = tuple(in_zone(arg, zone) for arg in expr.args)
+    options = expr.options
+    if depends_on_zone(expr):
+        known = (str(expr.type),) if expr.op == "cast" else ()
+        options = known if zone is None else (*known, zone)
+    return expr if args == expr.args and options == expr.options else replace(expr, args=args, options=options)
+
+
+def depends_on_zone(call: Call) -> bool:
+    """Whether the operation itself does."""
+    here = call.args[0].type if call.args else call.type
+    return (here, call.type) in BY_ZONE if call.op == "cast" else call.op in CLOCKS and here == TIMESTAMP
+
+
+def constant(expr: Expr) -> Expr:
+    """A constant that waited for its zone, as the constant that it is; any other expression as it stands."""
+    if isinstance(expr, Call) and expr.op == "cast" and isinstance(expr.args[0], Literal):
+        return Literal(OPERATIONS["cast"].fn(expr.args[0].value, *expr.options), expr.type)
+    return expr
+
+
 def converted(expr: Expr, target: Type) -> Expr:
     """As we need it; nothing to do where the words are the same."""
     here = expr.type
     if same_words(here, target) and here.precision <= target.precision:
         return expr
-    if isinstance(expr, Literal):
+    if isinstance(expr, Literal) and (here, target) not in BY_ZONE:
         return Literal(m.cast(expr.value, str(target)), target)
     return Call("cast", (expr,), target, (str(target),))
 
@@ -88,8 +123,8 @@ def common_type(types: Sequence[Type]) -> Type | None:
             return LONG
         scale = max(t.scale for t in known)
         return decimal(max(_whole_digits(t) for t in known) + scale, scale)
-    if set(known) == {DATE, TIMESTAMP}:
-        return TIMESTAMP
+    if all(t in MOMENTS for t in known):
+        return TIMESTAMP if TIMESTAMP in known else TIMESTAMP_NTZ
     return None
 
 
@@ -119,12 +154,14 @@ def _castable(here: Type, target: Type) -> bool:
         return True
     if here.is_number or here == BOOLEAN:
         return target.is_number or target == BOOLEAN or (target == TIMESTAMP and here != BOOLEAN)
-    if here == TIMESTAMP:
-        return target == DATE or (target.is_number and target.name in ("long", "double", "decimal"))
-    return here == DATE and target == TIMESTAMP
+    if here in MOMENTS and target in MOMENTS:
+        return True
+    return here == TIMESTAMP and target.is_number and target.name in ("long", "double", "decimal")
 
 
 def _cast_hint(here: Type, target: Type) -> str:
+    if here == TIMESTAMP_NTZ and target.is_number:
+        return 'It is no instant; that of the program\'s zone is .cast("timestamp").'
     if here == DATE:
         return "Days between two dates are end.dt.days_since(start); parts are .dt.year(), .dt.month(), .dt.day()."
     return f'Through text: .cast("string").cast("{target}").'
@@ -145,7 +182,7 @@ def _numbers(op: str, args: Sequence[Expr]) -> None:
     hint = 'Convert one side, for example with .cast("long").'
     if op == "add" and STRING in types:
         hint = "Text is put together with ebb.concat(a, b); a number in text becomes one with .cast."
-    elif DATE in types or TIMESTAMP in types:
+    elif any(kind in MOMENTS for kind in types):
         hint = "Days are added with .dt.add_days(n) and counted with .dt.days_since(start)."
     raise _refuse(op, args, "numbers", hint)
 
@@ -160,10 +197,10 @@ def _alike(op: str, args: Sequence[Expr], wants: str = "values of one type") -> 
 
 def _dates_from_text(args: Sequence[Expr]) -> Sequence[Expr]:
     """Text constants beside dates and timestamps are read as such: r.day >= "2024-02-29"."""
-    moments = [arg.type for arg in args if arg.type in (DATE, TIMESTAMP)]
-    if not moments:
+    moments = [arg.type for arg in args if arg.type in MOMENTS]
+    target = common_type(moments)
+    if not moments or target is None:
         return args
-    target = TIMESTAMP if TIMESTAMP in moments else DATE
     found = []
     for arg in args:
         if isinstance(arg, Literal) and arg.type == STRING:
@@ -172,9 +209,14 @@ def _dates_from_text(args: Sequence[Expr]) -> Sequence[Expr]:
                 raise TypeMismatch(
                     f"{arg} does not read as a {target}.", hint='Write it as "2024-02-29" or "2024-02-29 13:05:00".'
                 )
-            arg = Literal(value, target)
+            arg = Literal(value, target) if _is_instant(arg, target) else converted(arg, target)
         found.append(arg)
     return found
+
+
+def _is_instant(text: Literal, target: Type) -> bool:
+    """Whether it is known without a zone what a text is as one of these."""
+    return target != TIMESTAMP or m.names_zone(str(text.value))
 
 
 def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
@@ -326,7 +368,7 @@ def _moment(*kinds: Type) -> Typing:
 
 def _dates(op: str, args: Sequence[Expr]) -> tuple[Expr, ...]:
     args = [Literal(m.cast(a.value, "date"), DATE) if isinstance(a, Literal) and a.type == STRING else a for a in args]
-    if not all(arg.type in (DATE, TIMESTAMP, VOID) for arg in args):
+    if not all(arg.type in (*MOMENTS, VOID) for arg in args):
         raise _refuse(op, args, "dates", 'Read text as one with .cast("date").')
     return tuple(converted(arg, DATE) for arg in args)
 
@@ -345,8 +387,9 @@ def _never(op: str, args: Sequence[Expr]) -> Typed:
 
 # ---- the table ------------------------------------------------------------------------------
 
-_MOMENT = _moment(TIMESTAMP, DATE)
+_MOMENT = _moment(TIMESTAMP, DATE, TIMESTAMP_NTZ)
 _s = m.strict
+
 
 OPERATIONS: dict[str, Operation] = {
     entry.name: entry
@@ -422,7 +465,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("hour", 1, 1, _MOMENT, "0 to 23; 0 for a date", _s(m.part("hour"))),
         Operation("minute", 1, 1, _MOMENT, "0 to 59", _s(m.part("minute"))),
         Operation("second", 1, 1, _MOMENT, "0 to 59", _s(m.part("second"))),
-        Operation("weekday", 1, 1, _MOMENT, "0 is Monday, 6 is Sunday", _s(lambda x: x.weekday())),
+        Operation("weekday", 1, 1, _MOMENT, "0 is Monday, 6 is Sunday", _s(m.weekday)),
         Operation("date_add", 2, 2, _date_add, "so many days later", _s(m.date_add)),
         Operation("date_diff", 2, 2, _date_diff, "days from the second to the first", _s(m.date_diff)),
     )

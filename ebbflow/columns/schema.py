@@ -20,7 +20,10 @@ RESERVED = ("_time", "_diff", "_count")
 
 @dataclass(frozen=True)
 class Type:
-    """long int short byte double float boolean string binary date timestamp decimal(precision, scale)."""
+    """long int short byte double float boolean string binary date timestamp timestamp_ntz decimal(precision, scale).
+
+    A timestamp is an instant.  A timestamp_ntz is what a clock and a calendar show, in no zone.
+    """
 
     name: str
     precision: int = 0
@@ -42,6 +45,10 @@ class Type:
         return self.is_integer or self.is_float or self.name == "decimal"
 
     @property
+    def is_timestamp(self) -> bool:
+        return self.name in ("timestamp", "timestamp_ntz")
+
+    @property
     def is_text(self) -> bool:
         return self.name in ("string", "binary")
 
@@ -49,6 +56,7 @@ class Type:
 LONG, INT, SHORT, BYTE = Type("long"), Type("int"), Type("short"), Type("byte")
 DOUBLE, FLOAT, BOOLEAN = Type("double"), Type("float"), Type("boolean")
 STRING, BINARY, DATE, TIMESTAMP = Type("string"), Type("binary"), Type("date"), Type("timestamp")
+TIMESTAMP_NTZ = Type("timestamp_ntz")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ def to_json(graph: Graph) -> Json:
     return {
         "ebbflow_plan": VERSION,
         "coordinates": list(graph.coordinates),
+        **({"timezone": graph.timezone} if graph.timezone is not None else {}),
         "loops": [loop_json(loop) for loop in graph.loops],
         "functions": [function.name for function in functions],
         "nodes": [
@@ -66,6 +67,7 @@ def from_json(data: Mapping[str, Any], functions: Sequence[Callable[..., object]
         for fn, name in zip(functions, named, strict=True)
     ]
     graph = Graph(tuple(data["coordinates"]))
+    graph.timezone = data.get("timezone")
     graph.loops = [Loop(loop["parent"], loop["max_rounds"], loop["on_limit"]) for loop in data["loops"]]
     for entry in data["nodes"]:
         node = _node(entry, own)

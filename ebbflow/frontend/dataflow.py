@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ebbflow.columns.ddl import schema_of
 from ebbflow.columns.resolve import unknown_column
 from ebbflow.columns.schema import RESERVED
+from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
+from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, UnknownOption, users_place
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
 from ebbflow.frontend.column import refuse_pyspark
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 class Dataflow:
     """A program over collections.
 
-    `Dataflow(time=("valid", "system"))` has times of two coordinates.
+    `Dataflow(time=("valid", "system"))` has times of two coordinates.  `Dataflow(timezone="America/New_York")` reads
+    the clocks and the calendar of that zone off its timestamps; otherwise those of UTC, and on Spark its session's.
 
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
@@ -39,8 +41,9 @@ class Dataflow:
     [(1, 2, 1), (2, 1, 1)]
     """
 
-    def __init__(self, time: str | Iterable[str] = "time"):
+    def __init__(self, time: str | Iterable[str] = "time", timezone: str | None = None):
         self.graph = Graph(_coordinates(time))
+        self.graph.timezone = None if timezone is None else checked(timezone) or "UTC"
 
     def input(self, name: str, schema: object, key: str | Iterable[str] | None = None) -> Collection:
         """Rows that come from outside.  With `key`, rows are replaced by key (upsert).
@@ -174,10 +177,16 @@ class Dataflow:
         ...     live.commit()["once"].rows()
         [(3, 0, 1)]
         """
+        if "timezone" in options:
+            raise UnknownOption(
+                'run has no option "timezone": it is a part of what the program means.',
+                hint='Dataflow(timezone="America/New_York"); on Spark the session\'s zone counts.',
+            )
         if spark is not None:
-            from ebbflow.runtime.spark.opening import on
+            from ebbflow.runtime.spark.opening import on, zone_for
 
             options["runtime"] = on(spark, options.pop("shards", None))
+            options["timezone"] = zone_for(spark, self.graph)
         self._ready()
         from ebbflow.frontend.session import Session  # loads the engine
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.resolve import near
+from ebbflow.columns.schema import Schema
 from ebbflow.dataflow.plan_json import schema_json
 from ebbflow.errors import DeliveryRefused, TypeMismatch, UnknownColumn, WrongDiff, WrongTime
 from ebbflow.frontend.given import Given, as_time, listed, whole
@@ -33,7 +34,8 @@ def give(session: Session, given: Given, verb: str, frame: Any, time: Any, diff:
     """Take in the rows of a frame, all at one time or each at its own."""
     told, columns = _told(given, verb, frame, time, diff)
     runtime: Any = session._runtime
-    _take_in(session, runtime.stage([(told, _only(frame, columns))], [given.name] if given.key else []))
+    frame = _in_types(_only(frame, columns), given.schema)
+    _take_in(session, runtime.stage([(told, frame)], [given.name] if given.key else []))
 
 
 def _told(given: Given, verb: str, frame: Any, time: Any, diff: Any) -> tuple[dict[str, Any], list[str]]:
@@ -77,6 +79,17 @@ def _told(given: Given, verb: str, frame: Any, time: Any, diff: Any) -> tuple[di
 def _only(frame: Any, columns: list[str]) -> Any:
     """A frame with these columns, which it has; one that has them as they are is left alone, which saves a plan."""
     return frame if len(frame.columns) == len(columns) else frame.select(*(f"`{name}`" for name in columns))
+
+
+def _in_types(frame: Any, schema: Schema) -> Any:
+    """A frame whose timestamps with and without a zone are those of the input; Spark converts by its session's zone."""
+    for field in schema:
+        if field.type.is_timestamp:
+            found = frame.schema[field.name].dataType.simpleString()
+            if found in ("timestamp", "timestamp_ntz") and found != field.type.name:
+                target = "timestamp_ltz" if field.type.name == "timestamp" else "timestamp_ntz"
+                frame = frame.withColumn(field.name, frame[f"`{field.name}`"].cast(target))
+    return frame
 
 
 def _column(verb: str, what: str, part: Any, known: list[str], kind: Any) -> str | int:
@@ -157,7 +170,7 @@ def deliver(
         given = session._given("deliver", name)
         diff = "_diff" if "_diff" in frame.columns else 1
         facts, columns = _told(given, "deliver", frame, names if names[0] in frame.columns else None, diff)
-        told.append((facts, _only(frame, columns)))
+        told.append((facts, _in_types(_only(frame, columns), given.schema)))
     repeats = runtime.delivery is not None and (query_id, batch_id) == (
         runtime.delivery["query"],
         runtime.delivery["batch"],
@@ -206,4 +219,6 @@ def as_frame(session: Session, table: Table) -> Any:
             "as_spark=True gives a DataFrame, and this program does not run on Spark.",
             hint="flow.run(spark) does; a Table gives .to_arrow(), .to_pandas() and .to_polars() anywhere.",
         )
-    return spark.createDataFrame(table.to_arrow())
+    from ebbflow.runtime.spark.session import frame_of
+
+    return frame_of(spark, table.to_arrow())

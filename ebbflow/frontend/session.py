@@ -19,8 +19,10 @@ import numpy as np
 
 from ebbflow import interrupts
 from ebbflow.columns.resolve import near
+from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.zoned import follow, zoned
 from ebbflow.errors import (
     ChangesNotKept,
     FrontierMovedBack,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ebbflow.columns.pool import Pool
 
 RESTLESS = 2  # what a runtime says of rows of one time that it took where something is left to put in order
+UTC = "UTC"
 KNOWN_TEXTS = 1 << 16  # ids remembered beside the pool, for rows that come one by one
 
 
@@ -113,8 +116,10 @@ class Session:
         checkpoint: object = None,
         history: int | str | None = None,
         runtime: Callable[..., Runtime] | None = None,
+        timezone: str | None = None,
         **options: Any,
     ):
+        """timezone: of Spark's session, if the program runs there; otherwise it is that of the program."""
         from ebbflow.columns.kernel import compile_all  # the kernels load when a program runs, not when one is written
 
         compile_all()
@@ -149,14 +154,15 @@ class Session:
                 options = {**options, "glancing": True}
         elif checkpoint is not None:
             options = {**options, "checkpoint": checkpoint}
-        self._graph, self._history = flow.graph, history
+        self._written, self._history = flow.graph, history
+        self._graph = zoned(flow.graph, checked(timezone or flow.graph.timezone or UTC))
         self._coordinates = tuple(flow.graph.coordinates)
         width = len(self._coordinates)
         self._pool: Pool = Pool()
         self._text_ids: dict[str, int] = {}
         self._inputs = {
             node.name: Given(node, self._coordinates, self._pool, self._text_id)
-            for node in flow.graph.nodes
+            for node in self._graph.nodes
             if isinstance(node, n.Input)
         }
         for given in self._inputs.values():
@@ -166,14 +172,14 @@ class Session:
                     f"({listed(self._coordinates)}); rows are replaced by key along one coordinate only.",
                     hint="Leave out key=, and delete the row that is replaced.",
                 )
-        self._runtime = runtime(flow.graph, workers=workers, pool=self._pool, **options)
+        self._runtime = runtime(self._graph, workers=workers, pool=self._pool, **options)
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
         self._at = Standing(self._inputs, self._outputs, advance_moment)
-        for node in flow.graph.nodes:
+        for node in self._graph.nodes:
             if isinstance(node, n.Output):
                 self._show(node, ((0,) * width,), ((0,) * width,))
         self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
@@ -324,7 +330,7 @@ class Session:
         if given is None:
             if isinstance(name, str) and name in self._outputs:
                 hint: str | None = f'"{plain(name)}" is an output: it follows from the inputs.'
-            elif any(isinstance(node, n.Input) and node.name == name for node in self._graph.nodes):
+            elif any(isinstance(node, n.Input) and node.name == name for node in self._written.nodes):
                 hint = "It was declared after the session began: start another with flow.run()."
             else:
                 hint = near(name, list(self._inputs)) or "Inputs are declared with flow.input(name, schema)."
@@ -697,6 +703,7 @@ class Session:
         return shown
 
     def _declared(self, name: object) -> n.Output | None:
+        follow(self._graph, self._written)
         return next((node for node in self._graph.nodes if isinstance(node, n.Output) and node.name == name), None)
 
     def _pull(self, shown: Shown) -> Changes | None:

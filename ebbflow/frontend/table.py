@@ -379,9 +379,9 @@ class Table:
                 assert self._pool is not None, "text needs the pool that holds it"
                 columns[i] = self._pool.texts(columns[i])
             else:
-                from ebbflow.columns.lanes import decode_column
+                from ebbflow.columns.lanes import python_values
 
-                columns[i], are_plain = decode_column(self._lanes[i], schema.types[i], self._pool).to_pylist(), False
+                columns[i], are_plain = python_values(self._lanes[i], schema.types[i], self._pool), False
         return are_plain
 
     def to_arrow(self) -> pyarrow.Table:
@@ -518,9 +518,9 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
             column = lanes[i].tolist()
             columns.append([None if value == NULL else value for value in column] if NULL in column else column)
         else:
-            from ebbflow.columns.lanes import decode_column
+            from ebbflow.columns.lanes import python_values
 
-            columns.append(decode_column(lanes[i], field.type, pool).to_pylist())
+            columns.append(python_values(lanes[i], field.type, pool))
     return columns
 
 

@@ -126,7 +126,12 @@ def value(column: Column, found: str, wanted: Type, units: str) -> tuple[Column,
         return F.coalesce(days, column.try_cast("date")) if found == "string" else days, "date"
     if wanted.name == "timestamp" and whole is not None:
         moment = F.timestamp_micros(whole) if units == "micros" else F.timestamp_millis(whole)
-        return F.coalesce(moment, column.try_cast("timestamp")) if found == "string" else moment, "timestamp"
+        return F.coalesce(moment, column.try_cast("timestamp_ltz")) if found == "string" else moment, "timestamp"
+    if wanted.name == "timestamp_ntz" and whole is not None:
+        unit = 1_000_000 if units == "micros" else 1_000
+        seconds = (whole.cast("decimal(20,0)") / F.lit(unit)).cast("decimal(18,6)")
+        shown = F.lit("1970-01-01").cast("timestamp_ntz") + F.make_dt_interval(secs=seconds)
+        return F.coalesce(shown, column.try_cast("timestamp_ntz")) if found == "string" else shown, "timestamp_ntz"
     if wanted.name == "binary" and found == "string":
         return F.unbase64(column), "binary"
     return column, found

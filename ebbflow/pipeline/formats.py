@@ -33,7 +33,8 @@ REMOVED = ("delete", "update_preimage")
 
 SPARK = {
     "long": "bigint", "int": "int", "short": "smallint", "byte": "tinyint", "double": "double", "float": "float",
-    "boolean": "boolean", "string": "string", "binary": "binary", "date": "date", "timestamp": "timestamp",
+    "boolean": "boolean", "string": "string", "binary": "binary", "date": "date", "timestamp": "timestamp_ltz",
+    "timestamp_ntz": "timestamp_ntz",
 }  # fmt: skip
 WHOLE = ("tinyint", "smallint", "int", "bigint")  # narrowest first
 
@@ -423,11 +424,11 @@ class _Shaping:
         target = str(wanted.type) if name == "decimal" else SPARK[name]
         fits = {
             "string": ("string",), "binary": ("binary",), "boolean": ("boolean", "string"), "date": ("date", "string"),
-            "timestamp": ("timestamp", "timestamp_ntz", "date", "string"),
+            **dict.fromkeys(("timestamp", "timestamp_ntz"), ("timestamp", "timestamp_ntz", "date", "string")),
             "double": (*WHOLE, "float", "double", "string"), "float": (*WHOLE, "float", "double", "string"),
         }.get(name, (*WHOLE, "string"))  # fmt: skip
         kind = found.partition("(")[0]
-        if found == target:
+        if found in (target, "timestamp" if name == "timestamp" else target):
             return column, False
         if kind in ("varchar", "char") and name == "string":
             return column.cast("string"), False
@@ -451,7 +452,7 @@ class _Shaping:
         if kind in (*WHOLE, "string"):
             return column.try_cast("bigint")
         if kind in ("timestamp", "timestamp_ntz"):
-            return F.unix_micros(column.cast("timestamp"))
+            return _microseconds(column, kind)
         if kind == "date":
             return F.unix_date(column).cast("bigint")
         raise WrongTime(
@@ -493,9 +494,18 @@ class _Shaping:
         )
 
 
+def _microseconds(column: Column, kind: str) -> Column:
+    """What a timestamp counts: of one without a zone, its own since 1970, whatever the zone of the session."""
+    if kind == "timestamp":
+        return F.unix_micros(column)
+    of_day = F.hour(column) * 3600 + F.minute(column) * 60
+    seconds = F.unix_date(column.cast("date")).cast("bigint") * 86_400 + of_day
+    return seconds * 1_000_000 + (F.date_part(F.lit("SECOND"), column) * 1_000_000).cast("bigint")
+
+
 def _as_order(column: Column, found: DataType, kind: Type) -> Column:
     if found.simpleString() == "date":
         return F.unix_date(column).cast("bigint")
     if found.simpleString() in ("timestamp", "timestamp_ntz"):
-        return F.unix_micros(column.cast("timestamp"))
+        return _microseconds(column, found.simpleString())
     return column.cast(SPARK.get(kind.name, str(kind)))

@@ -33,7 +33,7 @@ def outdone(name: str) -> str:
 def with_edits(flow: Dataflow, shapes: Mapping[str, Shaped]) -> Dataflow:
     """The same program over edits, for the inputs whose rows are replaced by key."""
     old, graph = flow.graph, Graph(flow.graph.coordinates)
-    graph.loops = list(old.loops)
+    graph.timezone, graph.loops = old.timezone, list(old.loops)
     moved: dict[int, int] = {}
     shown: list[tuple[str, int]] = []
     for number, node in enumerate(old.nodes):
@@ -106,7 +106,8 @@ class Outdone:
         names = [name for name in shown.column_names if name not in ("_time", "_diff")]
         news = shown.select(names).append_column("_time", pyarrow.nulls(len(shown), pyarrow.int64()))
         parts.append(news.append_column("_diff", shown["_diff"]).select([*names, "_time", "_diff"]))
-        whole = _summed(pyarrow.concat_tables([part.select([*names, "_time", "_diff"]) for part in parts]))
+        types = parts[-1].schema  # an earlier version wrote instants without a zone
+        whole = _summed(pyarrow.concat_tables([part.select(types.names).cast(types) for part in parts]))
         open_ = frontier[0][0] if frontier else 2**63 - 1
         is_open = pc.greater_equal(whole["_time"], open_)
         return Outdone(whole.filter(pc.or_(pc.is_null(whole["_time"]), pc.fill_null(is_open, False))))

@@ -52,6 +52,7 @@ from ebbflow.pipeline.sinks import Progress, Sink, first_line
 from ebbflow.pipeline.skips import OUTPUTS, PROGRESS, PUBLISHED, REFUSED, kept_changes, skipped_of
 from ebbflow.runtime.ledger import digest_of
 from ebbflow.runtime.spark.delivery import judge
+from ebbflow.runtime.spark.session import frame_of
 from ebbflow.trace.store import local_path
 
 STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
@@ -367,7 +368,7 @@ class Feed:
                 frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
             gone = self._outdone(note, name).to_take()
             if len(gone):
-                edits = self.spark.createDataFrame(gone).select(
+                edits = frame_of(self.spark, gone).select(
                     *shape.schema.names, F.lit(note["frontiers"][name][0][0]).cast("bigint").alias("_time"), DIFF
                 )
                 frame = edits if frame is None else frame.unionByName(edits)
@@ -447,7 +448,7 @@ class Feed:
         skipped = skipped_of(self.place, name)
         progress = Progress(
             name, step, self.live.frontier(name), query_id, batch_id, self.plan, self._ledger.head.digest, skipped,
-            lambda: self.spark.createDataFrame(self._so_far(name)),
+            lambda: frame_of(self.spark, self._so_far(name)),
         )  # fmt: skip
         if step in skipped:
             written = pyarrow.BufferOutputStream()
@@ -455,7 +456,7 @@ class Feed:
             marks.put(kept_changes(self.place, home, step), written.getvalue().to_pybytes())
         else:
             try:
-                sink.publish(self.spark.createDataFrame(changes.to_arrow()), progress, home)
+                sink.publish(frame_of(self.spark, changes.to_arrow()), progress, home)
             except Exception as error:
                 if done:  # its place is not as it should be, and nothing waits
                     raise

@@ -124,7 +124,7 @@ class Values:
                 return self.text(lane)
             case "date":
                 return EPOCH.date() + datetime.timedelta(days=lane)
-            case "timestamp":
+            case "timestamp" | "timestamp_ntz":
                 return EPOCH + datetime.timedelta(microseconds=lane)
             case "decimal":
                 return decimal.Decimal(lane).scaleb(-type.scale)
@@ -140,7 +140,7 @@ class Values:
                 return int(self.pool.encode_texts([value])[0])
             case "date":
                 return (value - EPOCH.date()).days
-            case "timestamp":
+            case "timestamp" | "timestamp_ntz":
                 return (value - EPOCH) // datetime.timedelta(microseconds=1)
             case "decimal":
                 return int(decimal.Decimal(value).scaleb(type.scale).to_integral_exact())

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from ebbflow import events, interrupts
-from ebbflow.columns.evaluate import REGISTERS, program, runs_in_blocks
+from ebbflow.columns.evaluate import REGISTERS, STEP, program, runs_in_blocks
 from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import Schema, Type
 from ebbflow.dataflow import nodes as n
@@ -252,7 +252,8 @@ class Worker:
     def keep_program(self, words) -> int:
         """The address of an expression's program, which may speak of the pool."""
         at = self.heap.keep(words)
-        self.pool_words += [at + int(i) for i in np.flatnonzero(words == self.pool.address)]
+        steps = words[: 1 + int(words[0]) * STEP]  # behind them are tables, of any numbers
+        self.pool_words += [at + int(i) for i in np.flatnonzero(steps == self.pool.address)]
         return at
 
     def lay_program(self) -> int:

@@ -1,6 +1,6 @@
 """The interpreter and the whole-column way against the plain meaning of every operation."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 
@@ -13,7 +13,7 @@ from ebbflow.columns import evaluate as e
 from ebbflow.columns.expression import Call, Column, Literal, columns_of
 from ebbflow.columns.kernel import address_of, memory
 from ebbflow.columns.lanes import from_lane, to_lane
-from ebbflow.columns.operations import OPERATIONS, cast, evaluate, typed
+from ebbflow.columns.operations import OPERATIONS, cast, evaluate, in_zone, typed
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import (
     BINARY,
@@ -28,6 +28,7 @@ from ebbflow.columns.schema import (
     SHORT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     Field,
     Schema,
     Type,
@@ -35,8 +36,15 @@ from ebbflow.columns.schema import (
 from ebbflow.errors import EbbflowError, NumberOverflow
 
 DECIMAL, COARSE = Type("decimal", 18, 4), Type("decimal", 7, 0)
-TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, DECIMAL, COARSE]
+TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, DECIMAL, COARSE]
 TARGETS = [*TYPES, SHORT, BYTE, Type("decimal", 5, 2), Type("decimal", 18, 18)]
+ZONES = [None, "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "-07:30", "Pacific/Apia"]
+CHANGES = [
+    datetime(2024, 3, 10, 7),
+    datetime(2024, 11, 3, 6),
+    datetime(2024, 10, 5, 15, 30),
+    datetime(2011, 12, 30, 10),
+]
 MOST = 2**63 - 1
 TEXTS = [
     "",
@@ -55,6 +63,8 @@ TEXTS = [
     "N",
     "2024-02-29",
     "2024-2-9 13:05:07.25",
+    "2024-03-10 02:30",
+    "2024-11-03 01:30:00 Europe/Berlin",
 ]
 
 
@@ -81,7 +91,11 @@ VALUES = {
     STRING: st.sampled_from(TEXTS) | st.text(max_size=6),
     BINARY: st.binary(max_size=4),
     DATE: st.dates() | st.sampled_from([date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), date(1900, 3, 1)]),
-    TIMESTAMP: st.datetimes() | st.sampled_from([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)]),
+    TIMESTAMP: st.datetimes()
+    | st.sampled_from([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)])
+    | st.builds(lambda at, hours: at + timedelta(hours=hours), st.sampled_from(CHANGES), st.integers(-48, 48)),
+    TIMESTAMP_NTZ: st.datetimes()
+    | st.builds(lambda at, halves: at + timedelta(hours=halves / 2), st.sampled_from(CHANGES), st.integers(-50, 50)),
     DECIMAL: decimals(DECIMAL),
     COARSE: decimals(COARSE),
 }
@@ -151,7 +165,7 @@ def calls(draw, ops, depth):
             args[draw(st.integers(0, n - 1))] = draw(inner)
         made = lambda: typed(op, args)
     try:
-        return made()
+        return in_zone(made(), draw(st.sampled_from(ZONES)))
     except EbbflowError:
         assume(False)
 

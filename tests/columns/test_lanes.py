@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ebbflow.columns.lanes import arrow_type, decode, encode, from_lane, lane_to_float, to_lane
+from ebbflow.columns.meaning import without_zone
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import (
     BINARY,
@@ -24,6 +25,7 @@ from ebbflow.columns.schema import (
     SHORT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     Field,
     Schema,
     Type,
@@ -38,11 +40,12 @@ def schema(**kinds):
 
 
 def back(values, kind, form=lambda values: [(value,) for value in values]):
-    """One column there and back."""
+    """One column there and back; an instant as people see it, in UTC and without a zone."""
     pool, one = Pool(), schema(c=kind)
     table = decode(encode(form(values), one, pool), one, pool)
     assert table.schema.field("c").type == arrow_type(kind)
-    return table.column("c").to_pylist()
+    found = table.column("c").to_pylist()
+    return [value if value is None else without_zone(value) for value in found] if kind == TIMESTAMP else found
 
 
 def alike(found, wanted):
@@ -67,6 +70,7 @@ VALUES = {
     BINARY: st.binary(max_size=12),
     DATE: st.dates(),
     TIMESTAMP: st.datetimes().map(lambda moment: moment.replace(fold=0)),
+    TIMESTAMP_NTZ: st.datetimes().map(lambda moment: moment.replace(fold=0)),
     DECIMAL: decimals(DECIMAL),
     Type("decimal", 18, 18): decimals(Type("decimal", 18, 18)),
     Type("decimal", 1, 0): decimals(Type("decimal", 1, 0)),
@@ -206,6 +210,15 @@ def test_named_tuples_and_dicts_in_any_order():
     assert encode([], two, pool).shape == (2, 0)
 
 
+def test_a_time_without_a_zone_is_no_instant_and_names_none():
+    moments = [datetime(2024, 3, 10, 2, 30), None]
+    for unit in ("s", "ms", "us", "ns"):
+        array = pa.array(moments, pa.timestamp(unit))
+        assert back(0, TIMESTAMP_NTZ, lambda _, array=array: {"c": array}) == moments
+        assert back(0, TIMESTAMP, lambda _, array=array: {"c": array}) == moments  # of a timestamp it is UTC
+    assert arrow_type(TIMESTAMP_NTZ) == pa.timestamp("us") and arrow_type(TIMESTAMP) == pa.timestamp("us", "UTC")
+
+
 def test_times_with_a_zone_become_utc_and_arrow_units_are_brought_to_microseconds():
     east = timezone(timedelta(hours=2))
     assert back([datetime(2024, 1, 1, 2, tzinfo=east)], TIMESTAMP) == [datetime(2024, 1, 1)]
@@ -274,6 +287,9 @@ REFUSED = [
     (DATE, [datetime(2024, 1, 1)], "a datetime", ".date()"),
     (DATE, np.array(["2024-01-01T01"], "M8[h]"), "which is within a day", ""),
     (TIMESTAMP, [date(2024, 1, 1)], "a date", '"date"'),
+    (TIMESTAMP_NTZ, [date(2024, 1, 1)], "a date", '"date"'),
+    (TIMESTAMP_NTZ, [datetime(2024, 1, 1, tzinfo=UTC)], "names a zone", ".replace(tzinfo=None)"),
+    (TIMESTAMP_NTZ, pa.array([0], pa.timestamp("us", "UTC")), "tz=UTC", 'Declare the column "timestamp"'),
     (TIMESTAMP, ["2024-01-01"], "a str", "fromisoformat"),
     (TIMESTAMP, np.array([1500], "M8[ns]"), "nanoseconds", ""),
     (TIMESTAMP, pa.array([2**62], pa.timestamp("s")), "s since 1970', which is outside the years 1 to 9999", ""),

@@ -430,7 +430,7 @@ PLANTED: list[tuple[Mutant, str]] = [
 ]
 
 
-def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
+def verdict(mutant: Mutant, tests: str, settings: dict[str, str] | None = None) -> tuple[bool, str]:
     """Whether the tests noticed the bug, and their last line."""
     with tempfile.TemporaryDirectory(prefix="ebbflow-mutant-") as place:
         leave_out = shutil.ignore_patterns("__pycache__")
@@ -438,7 +438,7 @@ def verdict(mutant: Mutant, tests: str) -> tuple[bool, str]:
             shutil.copytree(ROOT / part, Path(place) / part, ignore=leave_out)
         shutil.copy(ROOT / "conftest.py", place)
         mutant.apply(Path(place) / "ebbflow")
-        environment = {**os.environ, "PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", **(settings or {})}
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=120", tests]
         said = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
     last = (said.stdout.strip().splitlines() or [said.stderr])[-1]

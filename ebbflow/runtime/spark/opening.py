@@ -17,8 +17,9 @@ from typing import Any
 
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.resolve import near
+from ebbflow.columns.zones import checked, same
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption
+from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption, ZoneDiffers
 from ebbflow.runtime.spark.cluster import SparkCluster, parallelism
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.runtime.spark.session import check_session
@@ -56,6 +57,23 @@ def on(spark: Any, shards: int | None = None) -> Callable[..., SparkRuntime]:
         return runtime
 
     return make
+
+
+def zone_for(spark: Any, graph: Graph) -> str:
+    """The zone of Spark's session, whose clocks a program reads there.
+
+    One that states another is refused: what Spark itself makes of text and of clocks, before rows come in and after
+    they went out, would be of its session's zone.
+    """
+    name = str(spark.conf.get("spark.sql.session.timeZone"))
+    found = checked(name)
+    if graph.timezone is not None and not same(checked(graph.timezone), found):
+        raise ZoneDiffers(
+            f"the program states the time zone {graph.timezone}, and the Spark session has {name}.",
+            hint=f'spark.conf.set("spark.sql.session.timeZone", "{graph.timezone}"), or leave out timezone= and the '
+            "session's zone counts.",
+        )
+    return found or "UTC"
 
 
 def temporary(spark: Any) -> str:

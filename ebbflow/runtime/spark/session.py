@@ -124,6 +124,16 @@ def check_session(session: Any) -> Any:
     return session
 
 
+def frame_of(session: Any, table: Any) -> Any:
+    """A table of Arrow as a DataFrame: what names a zone is an instant, what names none is a timestamp_ntz.
+
+    Left to itself Spark takes the second for a local time of its session's zone.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return session.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+
+
 def workers_differ(error: BaseException) -> OtherPython | None:
     """What to tell when the workers' Python was not this one, or lacks what this one has."""
     text = str(error)

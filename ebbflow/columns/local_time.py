@@ -1,0 +1,62 @@
+"""Local time: instants become what the clocks of a zone show, and back, by the zone's table.
+
+The clocks go forward or back when the offset changes: some times are left out, some are shown twice.  As in java.time,
+and so in Spark, of two instants the first is meant, and a time that is left out is as much later as the gap is long;
+both are the time less the offset before the change.
+
+Rule: for every instant and every local time these give what `zones` says of one.
+"""
+
+from __future__ import annotations
+
+from ebbflow.columns.kernel import kernel
+from ebbflow.columns.zones import CHANGES, CYCLE, INSTANTS, LAST
+
+
+@kernel
+def to_local(H, table, instant):
+    """needs: a zone's table.  leaves: what its clocks show at the instant."""
+    n = H[table + CHANGES]
+    x = instant
+    last = H[table + LAST]
+    if x >= last:  # rules without end: the same instant of an earlier 400 years
+        x -= ((x - last) // CYCLE + 1) * CYCLE
+    first = table + INSTANTS
+    low = first
+    top = first + n
+    while low < top:
+        middle = (low + top) >> 1
+        if H[middle] <= x:
+            low = middle + 1
+        else:
+            top = middle
+    return instant + H[first + n + (low - first)]
+
+
+@kernel
+def from_local(H, table, shown, day):
+    """needs:  a zone's table; day: whether a day's first instant is wanted, 0 or 1.
+    leaves: the instant at which the zone's clocks show this; the first of two; in a gap as much later as that is long,
+            or, for a day, its end.
+    """
+    n = H[table + CHANGES]
+    x = shown
+    first = table + INSTANTS
+    offsets = first + n
+    last = H[table + LAST]
+    if n > 0:
+        last_shown = H[offsets - 1] + max(H[offsets + n - 1], H[offsets + n])
+        if last == H[offsets - 1] and x >= last_shown:
+            x -= ((x - last_shown) // CYCLE + 1) * CYCLE
+    low = 0
+    top = n
+    while low < top:
+        middle = (low + top) >> 1
+        if H[first + middle] + max(H[offsets + middle], H[offsets + middle + 1]) <= x:
+            low = middle + 1
+        else:
+            top = middle
+    before = H[offsets + low]
+    if day == 1 and low < n and x >= H[first + low] + before:
+        return shown - x + H[first + low]
+    return shown - before
