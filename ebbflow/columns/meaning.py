@@ -4,7 +4,7 @@ Values are Python's: int, float, bool, str, bytes, date, datetime (without a zon
 functions are slow and obvious on purpose: the vectorised interpreter is judged against them.
 
 Rule: total but for one case.  A division by zero, a cast that fails or a result without a place in its type is None;
-only a long (or an 18-digit decimal) that overflows raises, OverflowError.
+only a long that overflows, or a decimal that needs more than 18 digits, raises OverflowError.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from ebbflow.columns.schema import NULL
+from ebbflow.columns.schema import DIGITS, NULL, PRECISION
 
 Value = Any
 Asking = Callable[[], Value]  # an argument that is computed when it is asked for
 MOST = 2**63 - 1
-DIGITS = 18  # of a decimal
 _EXACT = decimal.Context(prec=80, rounding=decimal.ROUND_HALF_UP)
 EPOCH = datetime(1970, 1, 1)
 
@@ -52,20 +52,41 @@ def fits(result: Value) -> Value:
 # ---- arithmetic -----------------------------------------------------------------------------
 
 
-def add(x: Value, y: Value) -> Value:
-    return fits(_EXACT.add(x, y) if isinstance(x, Decimal) else x + y)
+def add(x: Value, y: Value, scale: int | None = None) -> Value:
+    """scale: that a sum of decimals is rounded to, where its type has not all the digits behind the point."""
+    return fits(_rounded_to(_EXACT.add(x, y), scale) if _are_decimals(x, y) else x + y)
 
 
-def sub(x: Value, y: Value) -> Value:
-    return fits(_EXACT.subtract(x, y) if isinstance(x, Decimal) else x - y)
+def sub(x: Value, y: Value, scale: int | None = None) -> Value:
+    return fits(_rounded_to(_EXACT.subtract(x, y), scale) if _are_decimals(x, y) else x - y)
 
 
-def mul(x: Value, y: Value) -> Value:
-    return fits(_EXACT.multiply(x, y) if isinstance(x, Decimal) else x * y)
+def mul(x: Value, y: Value, scale: int | None = None) -> Value:
+    return fits(_rounded_to(_EXACT.multiply(x, y), scale) if _are_decimals(x, y) else x * y)
 
 
-def div(x: float, y: float) -> float | None:
-    return None if y == 0 else fits(x / y)
+def div(x: Value, y: Value, scale: int | None = None) -> Value:
+    """Of decimals: the exact quotient, rounded once."""
+    if y == 0:
+        return None
+    if scale is None:
+        return fits(x / y)
+    return fits(quotient(Fraction(x), Fraction(y), scale))
+
+
+def quotient(x: Fraction, y: Fraction | int, scale: int) -> Decimal:
+    """x / y with so many digits behind the point, halves away from zero."""
+    units = x / y * 10**scale
+    whole = math.floor(abs(units) + Fraction(1, 2))
+    return Decimal(-whole if units < 0 else whole).scaleb(-scale, _EXACT)
+
+
+def _are_decimals(x: Value, y: Value) -> bool:
+    return isinstance(x, Decimal) or isinstance(y, Decimal)
+
+
+def _rounded_to(x: Decimal, scale: int | None) -> Decimal:
+    return x if scale is None else _at_scale(x, scale)
 
 
 def floordiv(x: Value, y: Value) -> Value:
@@ -74,8 +95,8 @@ def floordiv(x: Value, y: Value) -> Value:
         return None
     if isinstance(x, float):
         return fits(float("nan") if math.isinf(x) else x // y)
-    if isinstance(x, Decimal):
-        return fits(math.floor(_EXACT.divide(x, y)))
+    if _are_decimals(x, y):
+        return fits(math.floor(Fraction(x) / Fraction(y)))
     return fits(x // y)
 
 
@@ -85,7 +106,7 @@ def mod(x: Value, y: Value) -> Value:
         return None
     if isinstance(x, float):
         return fits(float("nan") if math.isinf(x) else math.fmod(x, y))
-    if isinstance(x, Decimal):
+    if _are_decimals(x, y):
         return fits(_EXACT.remainder(x, y))
     return fits(abs(x) % abs(y) * (-1 if x < 0 else 1))
 
@@ -138,12 +159,12 @@ def _long_or_null(x: float, rounded: Callable[[Value], int]) -> int | None:
     return result if NULL < result <= MOST else None
 
 
-def floor(x: Value) -> int | None:
-    return _long_or_null(x, math.floor)
+def floor(x: Value) -> Value:
+    return Decimal(math.floor(x)) if isinstance(x, Decimal) else _long_or_null(x, math.floor)
 
 
-def ceil(x: Value) -> int | None:
-    return _long_or_null(x, math.ceil)
+def ceil(x: Value) -> Value:
+    return Decimal(math.ceil(x)) if isinstance(x, Decimal) else _long_or_null(x, math.ceil)
 
 
 def rounded(x: Value, digits: int) -> Value:
@@ -402,16 +423,17 @@ def _to_decimal(x: Value, precision: int, scale: int) -> Decimal | None:
         if not _NUMBER.fullmatch(text):
             return None
         exact = Decimal(text)
-    elif isinstance(x, float):
-        if not math.isfinite(x):
+    elif isinstance(x, float | datetime):
+        number = _to_double(x)
+        if number is None or not math.isfinite(number):
             return None
-        exact = Decimal(repr(x))
+        exact = Decimal(repr(number))
     else:
         exact = Decimal(x)
-    if exact and exact.adjusted() > DIGITS:
+    if exact and exact.adjusted() > PRECISION:
         return None
-    found = _at_scale(exact, scale) + 0
-    return found if abs(found) < Decimal(10) ** (precision - scale) else None
+    found = _at_scale(exact, scale) if exact else _at_scale(Decimal(0), scale)
+    return fits(found if found else found.copy_abs()) if found.copy_abs() < 10 ** (precision - scale) else None
 
 
 def _to_string(x: Value) -> str | None:
