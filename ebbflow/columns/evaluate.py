@@ -118,11 +118,13 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_SIZE,
     DECIMAL_COMPARE,
     DECIMAL_DIV,
-) = range(69)
+    SCALE_CLAMPED,
+) = range(70)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 MOST_DIGITS = 15  # that a float is rounded to, inside
+CLAMP = 1 << 62
 UNBOUNDED = 2**63 - 1  # in place of a power of ten that has no place in a word
 
 
@@ -249,6 +251,11 @@ def compute(H, op, a, b, c):
     if op == SCALE_DOWN:  # a / b, null beyond +-c
         v = halves_away(a, b)
         return np.int64(NULL) if v < -c or v > c else v
+    if op == SCALE_CLAMPED:  # a * b, or what is so far beyond a decimal that a sum with one is beyond it too
+        low, high = product(a, b)
+        if high != (low >> 63) or low > CLAMP or low < -CLAMP:
+            return np.int64(CLAMP if a > 0 else -CLAMP)
+        return low
     if op == DECIMAL_COMPARE:  # a * c with b, or a with b * -c
         return compare_scaled(a, b, c) if c > 0 else -compare_scaled(b, a, -c)
     if op == DECIMAL_DIV:  # a / b with c digits more, or more than LARGEST_DECIMAL
@@ -283,6 +290,8 @@ def compute(H, op, a, b, c):
     if op == FLOAT_FLOOR or op == FLOAT_CEIL or op == FLOAT_TO_INT:  # null beyond -b ... b - 1
         t = np.floor(x) if op == FLOAT_FLOOR else np.ceil(x) if op == FLOAT_CEIL else np.trunc(x)
         room = np.float64(b) if b > 0 else 2.0**63
+        if op == FLOAT_TO_INT and t == 2.0**63 and b == 0:
+            return np.int64(UNBOUNDED)
         return np.int64(t) if t < room and t >= -room else np.int64(NULL)
     if op == FLOAT_ROUND:
         if x != x or abs(x) >= 2.0**52:  # it has no digits after the point
@@ -293,6 +302,8 @@ def compute(H, op, a, b, c):
         return from_float(np.float64(np.float32(x)))
     y = to_float(b)
     if op == POW:
+        if (x == 1 and y != y) or (abs(x) == 1 and math.isinf(y)):  # as Java's
+            return np.int64(NAN)
         return from_float(np.power(x, y))
     if y == 0:
         return np.int64(NULL)
@@ -711,7 +722,7 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
-    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, RANGE, *range(FLOAT_FLOORDIV, DECIMAL_DIV + 1),
+    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, RANGE, *range(FLOAT_FLOORDIV, SCALE_CLAMPED + 1),
 }  # fmt: skip
 
 
@@ -908,9 +919,9 @@ class _Writing:
         return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)
 
     def scaled(self, x: _Operand, up: int) -> _Operand:
-        """Times a power of ten; what leaves the word refuses the row."""
+        """Times a power of ten; what has no place in a decimal is found by the LIMIT of what is made of it."""
         for digits in (min(up, DIGITS), up - DIGITS):
-            x = self.step(MUL, x, word(10**digits)) if digits > 0 else x
+            x = self.step(SCALE_CLAMPED, x, word(10**digits)) if digits > 0 else x
         return x
 
     def compared(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:

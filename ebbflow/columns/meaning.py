@@ -20,6 +20,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ebbflow.columns.schema import DIGITS, NULL, PRECISION
 
 Value = Any
@@ -139,6 +141,9 @@ def logarithm(fn: Callable[[float], float]) -> Callable[[float], float | None]:
 
 
 def power(x: float, y: float) -> float:
+    """As Java's: a power of 1 that is nan or infinite has no value, which C and Python say is 1."""
+    if (x == 1 and y != y) or (abs(x) == 1 and math.isinf(y)):
+        return math.nan
     odd = math.isfinite(y) and y == math.floor(y) and y % 2 == 1
     try:
         return fits(math.pow(x, y))
@@ -346,18 +351,26 @@ def date_diff(end: date, start: date) -> int:
 # ---- casts ----------------------------------------------------------------------------------
 
 BOUNDS = {"byte": 2**7, "short": 2**15, "int": 2**31, "long": 2**63}
-_WHOLE = re.compile(r"[+-]?\d+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FLOATING = re.compile(_NUMBER.pattern + "[dDfF]?", re.ASCII)  # as Java writes constants
+_HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[dDfF]?", re.ASCII)
+_BLANK = "".join(map(chr, range(33))) + "\x7f"  # what stands around a value in text, and does not count
 _SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?")
 _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 
 
-def cast(x: Value, target: str) -> Value:
-    """As Spark's try_cast: null where the value has no counterpart."""
+def cast(x: Value, target: str, source: str = "") -> Value:
+    """As Spark's try_cast: null where the value has no counterpart.
+
+    source: the type that it comes from, where the value does not tell: a float has fewer digits than a double.
+    """
     if x is None:
         return None
+    if source == "float" and target == "string":
+        return _java_text(x, single=True)
     if target in BOUNDS:
         return _to_integer(x, target)
     if target.startswith("decimal"):
@@ -376,8 +389,10 @@ def cast(x: Value, target: str) -> Value:
 
 def _to_integer(x: Value, target: str) -> int | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         found = int(text) if _WHOLE.fullmatch(text) else None
+    elif x == 2.0**63 and isinstance(x, float):
+        found = MOST  # to which Spark finds it equal
     elif isinstance(x, datetime):
         found = (x - EPOCH) // timedelta(seconds=1)
     elif isinstance(x, float) and not math.isfinite(x):
@@ -390,13 +405,22 @@ def _to_integer(x: Value, target: str) -> int | None:
 
 def _to_double(x: Value) -> float | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         if special := _SPECIAL.fullmatch(text):
             return float(special[0].lower())
-        return fits(float(text)) if _NUMBER.fullmatch(text) else None
+        if sixteens := _HEXADECIMAL.fullmatch(text):
+            return _of_sixteens(sixteens[1])
+        return fits(float(text.rstrip("dDfF"))) if _FLOATING.fullmatch(text) else None
     if isinstance(x, datetime):
         return ((x - EPOCH) // timedelta(microseconds=1)) / 1_000_000
     return fits(float(x))
+
+
+def _of_sixteens(text: str) -> float:
+    try:
+        return fits(float.fromhex(text))
+    except OverflowError:
+        return -math.inf if text[0] == "-" else math.inf
 
 
 def _to_float(x: Value) -> float | None:
@@ -412,17 +436,20 @@ def _to_float(x: Value) -> float | None:
 
 def _to_boolean(x: Value) -> bool | None:
     if isinstance(x, str):
-        text = x.strip().lower()
+        text = x.strip(_BLANK).lower()
         return True if text in _TRUE else False if text in _FALSE else None
     return bool(x)
 
 
 def _to_decimal(x: Value, precision: int, scale: int) -> Decimal | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         if not _NUMBER.fullmatch(text):
             return None
-        exact = Decimal(text)
+        try:
+            exact = Decimal(text)
+        except decimal.InvalidOperation:  # an exponent beyond all numbers
+            return None
     elif isinstance(x, float | datetime):
         number = _to_double(x)
         if number is None or not math.isfinite(number):
@@ -452,16 +479,27 @@ def _to_string(x: Value) -> str | None:
     return f"{x:f}" if isinstance(x, Decimal) else x.isoformat() if isinstance(x, date) else str(x)
 
 
-def _java_text(x: float) -> str:
-    """A double as Spark writes it: 1.0, 1.0E10, NaN, Infinity."""
+def _java_text(x: float, single: bool = False) -> str:
+    """A double (or a 32-bit float) as Java writes it from version 19 on: 1.0, 1.0E10, NaN, Infinity."""
     if not math.isfinite(x):
         return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    digits = _shortest(x, single)
     if x == 0 or 1e-3 <= abs(x) < 1e7:
-        text = f"{Decimal(repr(x)):f}"
+        text = f"{digits:f}"
         return text if "." in text else text + ".0"
-    sign, digits, exponent = Decimal(repr(x)).normalize(decimal.Context(prec=40)).as_tuple()
-    text = "".join(map(str, digits))
-    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{int(exponent) + len(digits) - 1}"
+    sign, found, exponent = digits.normalize(decimal.Context(prec=40)).as_tuple()
+    text = "".join(map(str, found))
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{int(exponent) + len(found) - 1}"
+
+
+def _shortest(x: float, single: bool) -> Decimal:
+    """The fewest digits that read as x, but two where one would do and another is nearer: 4.9E-324."""
+    shortest = Decimal(str(np.float32(x))) if single else Decimal(repr(x))
+    if len(shortest.normalize().as_tuple().digits) > 1:
+        return shortest
+    two = decimal.Context(prec=2, rounding=decimal.ROUND_HALF_EVEN).create_decimal_from_float(x)
+    reads = float(np.float32(float(two))) if single else float(two)
+    return two if reads == x else shortest
 
 
 def _to_date(x: Value) -> date | None:
@@ -469,7 +507,7 @@ def _to_date(x: Value) -> date | None:
         return x.date()
     if isinstance(x, date):
         return x
-    text = re.split(r"[ T]", x.strip(), maxsplit=1)[0]
+    text = re.split(r"[ T]", x.strip(_BLANK), maxsplit=1)[0]
     found = _DATE.fullmatch(text)
     try:
         return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)) if found else None
@@ -483,7 +521,7 @@ def _to_timestamp(x: Value) -> datetime | None:
     if isinstance(x, date):
         return datetime(x.year, x.month, x.day)
     if isinstance(x, str):
-        return _timestamp_of_text(x.strip())
+        return _timestamp_of_text(x.strip(_BLANK))
     try:
         if isinstance(x, float):
             return EPOCH + timedelta(microseconds=math.floor(x * 1_000_000)) if math.isfinite(x) else None
@@ -495,7 +533,9 @@ def _to_timestamp(x: Value) -> datetime | None:
 def _timestamp_of_text(text: str) -> datetime | None:
     day, _, clock = text.replace("T", " ", 1).partition(" ")
     start = _to_date(day)
-    if start is None or not clock:
+    if start is None or text.endswith("T"):
+        return None
+    if not clock:
         return datetime(start.year, start.month, start.day) if start else None
     found = _CLOCK.fullmatch(clock.strip())
     if not found:

@@ -28,6 +28,7 @@ from ebbflow.columns.schema import (
     DATE,
     DIGITS,
     DOUBLE,
+    FLOAT,
     INT,
     LONG,
     PRECISION,
@@ -84,7 +85,11 @@ def cast(expr: Expr, target: Type) -> Expr:
         return expr
     if expr.type == VOID:
         return converted(expr, target)
-    return Call("cast", (expr,), target, (str(target),))
+    return Call("cast", (expr,), target, _cast_options(expr.type, target))
+
+
+def _cast_options(here: Type, target: Type) -> tuple[str, ...]:
+    return (str(target), "float") if here == FLOAT and target == STRING else (str(target),)
 
 
 def converted(expr: Expr, target: Type) -> Expr:
@@ -99,7 +104,7 @@ def converted(expr: Expr, target: Type) -> Expr:
             raise TypeMismatch(
                 f"{shown(expr)} is to become {_a(target)}: {error}.", hint=f"A decimal here has at most {DIGITS} digits."
             ) from error
-    return Call("cast", (expr,), target, (str(target),))
+    return Call("cast", (expr,), target, _cast_options(here, target))
 
 
 def common_type(types: Sequence[Type]) -> Type | None:
@@ -151,7 +156,7 @@ def _castable(here: Type, target: Type) -> bool:
     if here.is_number or here == BOOLEAN:
         return target.is_number or target == BOOLEAN or (target == TIMESTAMP and here != BOOLEAN)
     if here == TIMESTAMP:
-        return target == DATE or (target.is_number and target.name in ("long", "double", "decimal"))
+        return target == DATE or target.is_number
     return here == DATE and target == TIMESTAMP
 
 
