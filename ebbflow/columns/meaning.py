@@ -499,7 +499,7 @@ def _shortest(x: float, single: bool) -> Decimal:
         return shortest
     two = decimal.Context(prec=2, rounding=decimal.ROUND_HALF_EVEN).create_decimal_from_float(x)
     reads = float(np.float32(float(two))) if single else float(two)
-    return two if reads == x else shortest
+    return two if reads == x and two != shortest else shortest
 
 
 def _to_date(x: Value) -> date | None:
@@ -531,13 +531,12 @@ def _to_timestamp(x: Value) -> datetime | None:
 
 
 def _timestamp_of_text(text: str) -> datetime | None:
-    day, _, clock = text.replace("T", " ", 1).partition(" ")
+    day, *rest = re.split(r"[ T]", text, maxsplit=1)
     start = _to_date(day)
-    if start is None or text.endswith("T"):
-        return None
-    if not clock:
+    if start is None or not rest:
         return datetime(start.year, start.month, start.day) if start else None
-    found = _CLOCK.fullmatch(clock.strip())
+    clock = rest[0].strip(_BLANK)
+    found = _CLOCK.fullmatch(f"{clock}:00" if clock.isdigit() else clock)
     if not found:
         return None
     hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)

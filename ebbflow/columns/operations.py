@@ -102,7 +102,8 @@ def converted(expr: Expr, target: Type) -> Expr:
             return Literal(m.cast(expr.value, str(target)), target)
         except OverflowError as error:
             raise TypeMismatch(
-                f"{shown(expr)} is to become {_a(target)}: {error}.", hint=f"A decimal here has at most {DIGITS} digits."
+                f"{shown(expr)} is to become {_a(target)}: {error}.",
+                hint=f"A decimal here has at most {DIGITS} digits.",
             ) from error
     return Call("cast", (expr,), target, _cast_options(here, target))
 
@@ -262,7 +263,9 @@ def _in_digits(arg: Expr) -> Expr:
         return Literal(None, Type("decimal", 1, 0))
     if isinstance(arg, Literal) and arg.type.is_integer and isinstance(arg.value, int):
         digits = len(str(abs(arg.value)))
-        return Literal(m.cast(arg.value, f"decimal({digits},0)"), Type("decimal", digits, 0)) if digits <= DIGITS else arg
+        return (
+            Literal(m.cast(arg.value, f"decimal({digits},0)"), Type("decimal", digits, 0)) if digits <= DIGITS else arg
+        )
     return arg
 
 

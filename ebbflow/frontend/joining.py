@@ -52,7 +52,8 @@ class Pair:
     @property
     def are_comparable(self) -> bool:
         here, there = self.left.type, self.right.type
-        return same_words(here, there) or (here.is_number and there.is_number and max(here.scale, there.scale) <= DIGITS)
+        decimals = "decimal" in (here.name, there.name) and max(here.scale, there.scale) <= DIGITS
+        return same_words(here, there) or (decimals and here.is_number and there.is_number)
 
 
 def join(graph: Graph, left: int, right: int, on: object, how: str, suffix: str | None) -> int:

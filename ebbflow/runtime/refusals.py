@@ -95,7 +95,9 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
             each = aggregates[number]
             said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
             if worker.plan.graph.schemas[source][each.column].name == "decimal":
-                hint = f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
+                hint = (
+                    f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
+                )
                 return said, f"needs more than {DIGITS} digits", hint
             return said, "leaves 64 bits", ""
     return "A sum", "leaves 64 bits", ""

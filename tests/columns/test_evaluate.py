@@ -36,7 +36,12 @@ from ebbflow.errors import EbbflowError, NumberOverflow
 
 DECIMAL, COARSE, WIDE = Type("decimal", 18, 4), Type("decimal", 7, 0), Type("decimal", 38, 20)
 TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, DECIMAL, COARSE, WIDE]
-TARGETS = [*TYPES, SHORT, BYTE, *(Type("decimal", p, s) for p, s in [(5, 2), (18, 18), (28, 4), (38, 0), (38, 38), (24, 20)])]
+TARGETS = [
+    *TYPES,
+    SHORT,
+    BYTE,
+    *(Type("decimal", p, s) for p, s in [(5, 2), (18, 18), (28, 4), (38, 0), (38, 38), (24, 20)]),
+]
 EXACT = [LONG, INT, DECIMAL, COARSE, WIDE]
 MOST = 2**63 - 1
 TEXTS = [
@@ -123,9 +128,21 @@ def accepts(op, kind):
 
 
 MIXING = (
-    ("add", "sub", "mul", "div", "floordiv", "mod", "eq", "ne", "lt", "le", "gt", "ge", "eq_null_safe", "is_in")
-    + ("coalesce", "greatest", "least")
-)
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floordiv",
+    "mod",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq_null_safe",
+    "is_in",
+) + ("coalesce", "greatest", "least")
 """Operations that take decimals of several scales, and integers beside them."""
 
 

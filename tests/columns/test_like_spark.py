@@ -244,6 +244,10 @@ def beyond_the_calendar(found: Found) -> bool:
     return not first <= found.theirs <= last
 
 
+def time_of_day(found: Found) -> bool:
+    return found.ours is None and found.kind == "timestamp" and found.values[0] in ("13:05:07", "T13:05")
+
+
 def least_long(found: Found) -> bool:
     return found.theirs == NULL and found.ours is None and found.kind == "bigint"
 
@@ -260,13 +264,21 @@ def shortest_digits(found: Found) -> bool:
 
 
 def exact_sums(found: Found) -> bool:
-    if found.question.name not in ("sum", "avg", "mean") or found.kind != "double" or None in (found.ours, found.theirs):
+    if (
+        found.question.name not in ("sum", "avg", "mean")
+        or found.kind != "double"
+        or None in (found.ours, found.theirs)
+    ):
         return False
-    return math.isclose(found.ours, found.theirs, rel_tol=1e-9) or math.isinf(found.theirs) or found.theirs != found.theirs
+    return (
+        math.isclose(found.ours, found.theirs, rel_tol=1e-9) or math.isinf(found.theirs) or found.theirs != found.theirs
+    )
 
 
 def least_of_any(found: Found) -> bool:
-    return found.question.name == "any_value" and any(same(value, found.theirs) for value in map(as_number, found.values))
+    return found.question.name == "any_value" and any(
+        same(value, found.theirs) for value in map(as_number, found.values)
+    )
 
 
 DIFFERENCES = [
@@ -324,6 +336,12 @@ DIFFERENCES = [
         "dates and timestamps are of the years 1 to 9999, as Python's; null beyond.",
         "years to 294247 and before the first; beyond them it wraps around.",
         beyond_the_calendar,
+    ),
+    Difference(
+        "a time of day alone",
+        "null: what it means would depend on the day on which it is computed.",
+        "that time of the present day.",
+        time_of_day,
     ),
     Difference(
         "the least long",
@@ -388,7 +406,12 @@ def groups() -> dict[str, list[list[Any]]]:
     found = {}
     for kind, values in MANY.items():
         some = [value for value in values if value is not None][:12]
-        found[kind] = [[*some, None], *([a, b, None] for a, b in zip(some[:6:2], some[1:7:2])), [some[-1]] * 3, [None]]
+        found[kind] = [
+            [*some, None],
+            *([a, b, None] for a, b in zip(some[:6:2], some[1:7:2])),
+            [some[2 % len(some)]] * 10,
+            [None],
+        ]
     return found
 
 
@@ -487,7 +510,12 @@ def aggregates(session):
     for kind, lists in given.items():
         names = [question.name for question in asked if question.table == kind]
         sums, others = ([name for name in names if (name in OF_NUMBERS) == adds] for adds in (True, False))
-        engine[kind] = {n: each for part in (sums, others) if part for n, each in aggregated(kind, dict(enumerate(lists)), part).items()}
+        engine[kind] = {
+            n: each
+            for part in (sums, others)
+            if part
+            for n, each in aggregated(kind, dict(enumerate(lists)), part).items()
+        }
     found = []
     for i, question in enumerate(asked):
         kind = answer.schema[i + 1].dataType.simpleString()
@@ -517,3 +545,82 @@ def test_every_public_function_is_asked():
     others = {"asc", "col", "column", "current_date", "current_timestamp", "desc", "expr", "first", "lit"}
     assert set(ours.__all__) - asked == others | {"substr"}  # which is substring
     assert set(COMPARISONS) <= asked and set(CHOICES) <= asked
+
+
+# ---- what is not seen on values -----------------------------------------------------------------------
+
+WITH_ANSI: dict[str, tuple[Callable[..., Any], Any]] = {
+    "a division by zero": (lambda F, r: r["i"] / 0, None),
+    "the rest of one": (lambda F, r: r["i"] % 0, None),
+    "a cast that fails": (lambda F, r: r["t"].cast("int"), None),
+    "a cast without room": (lambda F, r: r["l"].cast("int"), None),
+    "a decimal without room": (lambda F, r: r["l"].cast("decimal(5,2)"), None),
+    "a long that overflows": (lambda F, r: r["l"] + 1, REFUSED),
+}
+"""With ANSI Spark raises; we give null (or refuse the step, which is how a step raises)."""
+WITHOUT_TYPES: dict[str, Callable[..., Any]] = {
+    "text as a number": lambda F, r: r["t"] + 1,
+    "text beside a number": lambda F, r: r["t"] == r["l"],
+    "a boolean beside a number": lambda F, r: F.coalesce(r["b"], r["l"]),
+    "a number as text": lambda F, r: F.lower(r["l"]),
+}
+"""Spark converts by itself (without ANSI); we say what to write."""
+MORE = [
+    (
+        "ANSI",
+        "total unless the program asks for ANSI: null for a division by zero and for a cast that fails.",
+        "with ANSI, its default, raises: a division by zero, a cast that fails, an overflow. `try_` functions give null.",
+    ),
+    (
+        "types that do not fit",
+        "refuses to mix text, booleans and numbers when the program is written, and says which cast to write.",
+        "converts by itself, and by rules that ANSI changes.",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def one_row(session):
+    return session.createDataFrame([(1, 2**63 - 1, "x", True)], "i int, l bigint, t string, b boolean")
+
+
+@pytest.mark.parametrize("name", WITH_ANSI)
+def test_where_spark_with_ansi_raises_we_give_null(session, one_row, name):
+    from pyspark.sql import functions as theirs
+
+    ask, wanted = WITH_ANSI[name]
+    session.conf.set("spark.sql.ansi.enabled", "true")
+    try:
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO|REMAINDER_BY_ZERO|CAST_|OVERFLOW|NUMERIC_VALUE"):
+            one_row.select(ask(theirs, {name: theirs.col(name) for name in one_row.columns})).collect()
+    finally:
+        session.conf.set("spark.sql.ansi.enabled", "false")
+    schema = schema_of("i int, l long, t string, b boolean")
+    expr = resolve(ask(ours, {name: ebb.col(name) for name in schema.names}).tree, schema, "", "")
+    try:
+        found = operations.evaluate(expr, {"i": 1, "l": 2**63 - 1, "t": "x", "b": True})
+    except OverflowError:
+        found = REFUSED
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", WITHOUT_TYPES)
+def test_what_spark_converts_by_itself_is_refused_when_it_is_written(one_row, name):
+    from pyspark.sql import functions as theirs
+
+    ask = WITHOUT_TYPES[name]
+    one_row.select(ask(theirs, {name: theirs.col(name) for name in one_row.columns}))
+    with pytest.raises(EbbflowError) as refused:
+        schema = schema_of("i int, l long, t string, b boolean")
+        resolve(ask(ours, {name: ebb.col(name) for name in schema.names}).tree, schema, "", "")
+    assert refused.value.hint
+
+
+def table() -> str:
+    lines = ["| | ebbflow | Spark |", "|--|--|--|"]
+    rows = [(entry.topic, entry.we, entry.spark) for entry in DIFFERENCES]
+    return "\n".join(lines + [f"| {topic} | {we} | {spark} |" for topic, we, spark in rows + MORE])
+
+
+def test_the_page_has_the_table():
+    assert table() in PAGE.read_text(), f"write this into {PAGE.name}:\n{table()}"

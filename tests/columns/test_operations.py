@@ -391,7 +391,8 @@ def test_types_that_do_not_fit_are_refused(op, names, says):
 
 
 @pytest.mark.parametrize(
-    "name, target", [("yes", "date"), ("day", "long"), ("x", "long"), ("l", "date"), ("l", "binary"), ("day", "boolean")]
+    "name, target",
+    [("yes", "date"), ("day", "long"), ("x", "long"), ("l", "date"), ("l", "binary"), ("day", "boolean")],
 )
 def test_a_cast_that_never_succeeds_is_refused(name, target):
     with pytest.raises(TypeMismatch, match="cast cannot make"):

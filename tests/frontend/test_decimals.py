@@ -33,7 +33,12 @@ def test_a_sum_has_the_type_that_spark_gives_it():
     flow = ebb.Dataflow()
     sales = flow.input("sales", "shop string, price decimal(18,2), wide decimal(35,34), fine decimal(38,38)")
     grouped = sales.group_by("shop").agg(
-        a=ebb.sum("price"), b=ebb.avg("price"), c=ebb.sum("wide"), d=ebb.avg("wide"), e=ebb.avg("fine"), f=ebb.max("wide")
+        a=ebb.sum("price"),
+        b=ebb.avg("price"),
+        c=ebb.sum("wide"),
+        d=ebb.avg("wide"),
+        e=ebb.avg("fine"),
+        f=ebb.max("wide"),
     )
     assert str(grouped.schema) == (
         "shop string, a decimal(28,2), b decimal(22,6), c decimal(38,34), d decimal(38,38), e decimal(38,38),"
@@ -81,7 +86,15 @@ def test_what_is_refused_with_a_checkpoint_is_not_there_after_a_restart(tmp_path
 
 def test_an_average_is_a_decimal_with_four_digits_more_half_away_from_zero():
     made = lambda rows: rows.group_by("k").agg(mean=ebb.avg("x"))
-    given = [(1, D("0.01")), (1, D("0.02")), (1, D("0.02")), (2, D("-0.01")), (2, D("-0.02")), (2, D("-0.02")), (3, None)]
+    given = [
+        (1, D("0.01")),
+        (1, D("0.02")),
+        (1, D("0.02")),
+        (2, D("-0.01")),
+        (2, D("-0.02")),
+        (2, D("-0.02")),
+        (3, None),
+    ]
     found = rows_of(made, rows=("k long, x decimal(5,2)", given))
     assert found == [(1, D("0.016667")), (2, D("-0.016667")), (3, None)]
 
@@ -142,11 +155,13 @@ def test_keys_of_any_numbers_join_where_they_are_equal(left, right, how):
     expected["right"] = expected["inner"] + [(None, y) for y in theirs if y not in matched]
     expected["full"] = expected["left"] + expected["right"][len(pairs) :]
     found = rows_of(
-        lambda a, b: a.join(b.select(w="y", z="y"), on=lambda a, b: a.x + 0 == b.w, how=how).select(
-            "x", *(["z"] if how not in ("semi", "anti") else [])
-        )
-        if left == "long"
-        else a.join(b.with_columns(z="y"), on={"x": "y"}, how=how, suffix="_r"),
+        lambda a, b: (
+            a.join(b.select(w="y", z="y"), on=lambda a, b: a.x + 0 == b.w, how=how).select(
+                "x", *(["z"] if how not in ("semi", "anti") else [])
+            )
+            if left == "long"
+            else a.join(b.with_columns(z="y"), on={"x": "y"}, how=how, suffix="_r")
+        ),
         a=({"x": left}, [(x,) for x in mine]),
         b=({"y": right}, [(y,) for y in theirs]),
     )
@@ -191,9 +206,13 @@ def test_arithmetic_gives_the_types_that_spark_gives(made, wanted, kind):
     assert rows == [(wanted, 1)] and str(rows[0][0]) == str(wanted)
 
 
-@pytest.mark.parametrize("made", [lambda r: r.a / r.b, lambda r: r.a * r.a, lambda r: r.a + r.b, lambda r: r.a.cast("decimal(38,10)")])
+@pytest.mark.parametrize(
+    "made", [lambda r: r.a / r.b, lambda r: r.a * r.a, lambda r: r.a + r.b, lambda r: r.a.cast("decimal(38,10)")]
+)
 def test_a_value_of_more_than_18_digits_is_refused_with_its_row(made):
-    with pytest.raises(NumberOverflow, match=r"needs more than 18 digits, in the row a=Decimal\('9999999999999999.99'\)"):
+    with pytest.raises(
+        NumberOverflow, match=r"needs more than 18 digits, in the row a=Decimal\('9999999999999999.99'\)"
+    ):
         rows_of(lambda r: r.select(x=made), r=("a decimal(18,2), b decimal(18,4)", [(MOST, D("3.0000"))]))
 
 
@@ -209,8 +228,12 @@ def test_wide_types_go_in_and_out_of_arrow():
     found = flow.compute(rows=table)["out"].to_arrow().drop_columns("_count")
     assert found.schema == table.schema
     assert sorted(map(str, found.to_pylist())) == sorted(map(str, table.to_pylist()))
-    with pytest.raises(TypeMismatch, match=r'"x" is a decimal\(28,2\); row 1 has .*no place in decimal\(28,2\): 18 digits'):
-        flow.compute(rows=pa.table({"x": pa.array([None, D("99999999999999999.99")], pa.decimal128(28, 2)), "y": table["y"][:2]}))
+    with pytest.raises(
+        TypeMismatch, match=r'"x" is a decimal\(28,2\); row 1 has .*no place in decimal\(28,2\): 18 digits'
+    ):
+        flow.compute(
+            rows=pa.table({"x": pa.array([None, D("99999999999999999.99")], pa.decimal128(28, 2)), "y": table["y"][:2]})
+        )
     with pytest.raises(TypeMismatch, match="row 0 has Decimal.*18 digits are held of it"):
         flow.compute(rows=[(D("99999999999999999.99"), None)])
     with pytest.raises(TypeMismatch, match="row 0 has 123456789012345678"):

@@ -28,7 +28,15 @@ MOST = D("9999999999999999.99")
 DOMAINS = {
     "k": [0, 1, 2],
     "a": [D("0.00"), D("0.01"), MOST, -MOST, D("5000000000000000.00"), D("1.50"), D("-2.25"), None],
-    "b": [D("0.0000"), D("1.5000"), D("-2.2500"), D("99999999999999.9999"), D("-99999999999999.9999"), D("0.0001"), None],
+    "b": [
+        D("0.0000"),
+        D("1.5000"),
+        D("-2.2500"),
+        D("99999999999999.9999"),
+        D("-99999999999999.9999"),
+        D("0.0001"),
+        None,
+    ],
     "w": [D(0), D(10**18 - 1), D(1 - 10**18), D(6 * 10**17), D(-7), None],
     "n": [0, 1, -2, 2**63 - 1, 10**16 - 1, None],
 }
@@ -36,7 +44,9 @@ DOMAINS = {
 
 def sums(s, x):
     """Running sums, on the short cut of ordered times."""
-    return s.aggregate(x, ("k",), a=("sum", "a"), b=("sum", "b"), w=("sum", "w"), m=("avg", "a"), c=("count_rows", None))
+    return s.aggregate(
+        x, ("k",), a=("sum", "a"), b=("sum", "b"), w=("sum", "w"), m=("avg", "a"), c=("count_rows", None)
+    )
 
 
 def means(s, x):
@@ -59,17 +69,37 @@ def compared(s, x):
     kept = s.filter(x, call("or", call("lt", a, b), call("ge", w, m)))
     a, b, w, m = (s.col(kept, name) for name in "abwn")
     found = {"eq": call("eq", a, b), "same": call("eq_null_safe", b, w), "some": call("is_in", a, b, w, m)}
-    return s.map(kept, k="k", **found, up=call("greatest", call("gt", a, m), call("le", b, lit(D("1.50"), Type("decimal", 3, 2)))))
+    return s.map(
+        kept,
+        k="k",
+        **found,
+        up=call("greatest", call("gt", a, m), call("le", b, lit(D("1.50"), Type("decimal", 3, 2)))),
+    )
 
 
 def computed(s, x):
     a, b, m = (s.col(x, name) for name in "abn")
     small = s.filter(x, call("lt", call("abs", b), lit(100)))
     quotient = call("div", b, lit(D("7"), Type("decimal", 1, 0)))
-    return s.map(small, k="k", q=quotient, sum=call("add", b, a), rest=call("mod", a, b), down=call("floordiv", b, lit(3)), m=call("sub", b, m))
+    return s.map(
+        small,
+        k="k",
+        q=quotient,
+        sum=call("add", b, a),
+        rest=call("mod", a, b),
+        down=call("floordiv", b, lit(3)),
+        m=call("sub", b, m),
+    )
 
 
-PROGRAMS = {"sums": sums, "means": means, "bags": bags, "read again": read_again, "compared": compared, "computed": computed}
+PROGRAMS = {
+    "sums": sums,
+    "means": means,
+    "bags": bags,
+    "read again": read_again,
+    "compared": compared,
+    "computed": computed,
+}
 
 
 def history(random: Random, width: int) -> list[tuple[list, tuple[int, ...]]]:
