@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 import ebbflow as ebb
-from ebbflow import col
 from ebbflow.errors import NumberOverflow, TypeMismatch
 
 MOST = D("9999999999999999.99")
@@ -234,7 +233,7 @@ def test_wide_types_go_in_and_out_of_arrow():
         flow.compute(
             rows=pa.table({"x": pa.array([None, D("99999999999999999.99")], pa.decimal128(28, 2)), "y": table["y"][:2]})
         )
-    with pytest.raises(TypeMismatch, match="row 0 has Decimal.*18 digits are held of it"):
+    with pytest.raises(TypeMismatch, match=r"row 0 has Decimal.*18 digits are held of it"):
         flow.compute(rows=[(D("99999999999999999.99"), None)])
     with pytest.raises(TypeMismatch, match="row 0 has 123456789012345678"):
         flow.compute(rows={"x": pa.array([123456789012345678]), "y": [None]})

@@ -108,7 +108,7 @@ def history(random: Random, width: int) -> list[tuple[list, tuple[int, ...]]]:
     for now in range(5):
         changes = []
         for _ in range(random.randint(1, 5)):
-            time = tuple([now * 2 + random.randint(0, 1), *(random.randint(0, 2) for _ in range(width - 1))])
+            time = (now * 2 + random.randint(0, 1), *(random.randint(0, 2) for _ in range(width - 1)))
             if there and random.random() < 0.4:
                 row = there.pop(random.randrange(len(there)))
                 changes.append(("x", row, time, -1))
@@ -146,7 +146,7 @@ def in_step(runtime: str, program: str, width: int, seed: int) -> int:
         except NumberOverflow:
             refused += 1
             before = asked.frontier("out")
-            with pytest.raises(NumberOverflow, match="more than 18 digits|64 bits"):
+            with pytest.raises(NumberOverflow, match=r"more than 18 digits|64 bits"):
                 asked.advance({"x": (upper,)})
             assert asked.frontier("out") == before and not taken(asked, "out")
             oracle.discard()
