@@ -20,8 +20,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from ebbflow.columns.schema import DIGITS, NULL, PRECISION
 
 Value = Any
@@ -494,12 +492,18 @@ def _java_text(x: float, single: bool = False) -> str:
 
 def _shortest(x: float, single: bool) -> Decimal:
     """The fewest digits that read as x, but two where one would do and another is nearer: 4.9E-324."""
-    shortest = Decimal(str(np.float32(x))) if single else Decimal(repr(x))
+    shortest = _shortest_single(x) if single else Decimal(repr(x))
     if len(shortest.normalize().as_tuple().digits) > 1:
         return shortest
     two = decimal.Context(prec=2, rounding=decimal.ROUND_HALF_EVEN).create_decimal_from_float(x)
-    reads = float(np.float32(float(two))) if single else float(two)
+    reads = _to_float(float(two)) if single else float(two)
     return two if reads == x and two != shortest else shortest
+
+
+def _shortest_single(x: float) -> Decimal:
+    """needs: a finite 32-bit float."""
+    texts = (f"{x:.{digits}e}" for digits in range(9))  # nine digits say every one of them
+    return Decimal(next(text for text in texts if _to_float(float(text)) == x))
 
 
 def _to_date(x: Value) -> date | None:

@@ -68,7 +68,7 @@ def mean_of_floats(total_lane, count):
     return lane_of(float_of(total_lane) / np.float64(count))
 
 
-@kernel
+@inline
 def exact_answer(H, W, nd, a, acc, count, rank):
     """The sum or the mean of whole numbers or decimals, from their total; one that does not fit fails.
 

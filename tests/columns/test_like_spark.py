@@ -561,7 +561,7 @@ WITH_ANSI: dict[str, tuple[Callable[..., Any], Any]] = {
 WITHOUT_TYPES: dict[str, Callable[..., Any]] = {
     "text as a number": lambda F, r: r["t"] + 1,
     "text beside a number": lambda F, r: r["t"] == r["l"],
-    "a boolean beside a number": lambda F, r: F.coalesce(r["b"], r["l"]),
+    "a boolean beside a number": lambda F, r: r["b"] == r["l"],
     "a number as text": lambda F, r: F.lower(r["l"]),
 }
 """Spark converts by itself (without ANSI); we say what to write."""

@@ -50,7 +50,9 @@ def sums(s, x):
 
 
 def means(s, x):
-    return s.aggregate(x, (), m=("avg", "b"), v=("avg", "w"))
+    """Of numbers with room enough, so that what counts is how they are rounded."""
+    small = s.filter(x, call("lt", call("abs", s.col(x, "b")), lit(100)))
+    return s.aggregate(small, (), m=("avg", "b"))
 
 
 def bags(s, x):
@@ -164,8 +166,7 @@ def in_step(runtime: str, program: str, width: int, seed: int) -> int:
 def test_decimals_near_their_end_are_right_or_refused(runtime, program, width):
     seeds = range(25 if runtime == "local-1" else 3 if runtime in ("tasks", "local-durable") else 8)
     refused = sum(in_step(runtime, program, width, seed) for seed in seeds)
-    assert refused or program == "compared" or len(seeds) < 25
-    assert not refused or program != "compared"
+    assert (refused > 0) == (program not in ("compared", "means")) or len(seeds) < 25
 
 
 @pytest.mark.parametrize("runtime", ["local-1", "local-2", "tasks"])
