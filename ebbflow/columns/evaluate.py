@@ -920,8 +920,9 @@ class _Writing:
 
     def scaled(self, x: _Operand, up: int) -> _Operand:
         """Times a power of ten; what has no place in a decimal is found by the LIMIT of what is made of it."""
-        for digits in (min(up, DIGITS), up - DIGITS):
-            x = self.step(SCALE_CLAMPED, x, word(10**digits)) if digits > 0 else x
+        while up > 0:
+            x = self.step(SCALE_CLAMPED, x, word(10 ** min(up, DIGITS)))
+            up -= DIGITS
         return x
 
     def compared(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:
