@@ -162,6 +162,8 @@ def count(column: Given = "*") -> Column:
 def sum(column: Given) -> Column:
     """Of the values that are not null; null when there are none.  Sums of floats are exact, then rounded once.
 
+    A sum of decimal(p, s) is a decimal(p + 10, s); one that needs more than 18 digits refuses the step.
+
     >>> sum("x")
     Column<sum(x)>
     """
@@ -169,7 +171,7 @@ def sum(column: Given) -> Column:
 
 
 def avg(column: Given) -> Column:
-    """The mean of the values that are not null, a double.
+    """The mean of the values that are not null, a double; of decimals a decimal with four digits more.
 
     >>> avg("x")
     Column<avg(x)>
@@ -491,7 +493,7 @@ power = pow
 
 
 def floor(column: Given) -> Column:
-    """The next whole number below, a long.
+    """The next whole number below, a long; of a decimal a decimal.
 
     >>> floor("x")
     Column<floor(x)>
@@ -500,7 +502,7 @@ def floor(column: Given) -> Column:
 
 
 def ceil(column: Given) -> Column:
-    """The next whole number above, a long.
+    """The next whole number above, a long; of a decimal a decimal.
 
     >>> ceil("x")
     Column<ceil(x)>
@@ -904,9 +906,9 @@ def dayofweek(column: Given) -> Column:
     """1 is Sunday, 7 is Saturday, as in Spark.
 
     >>> dayofweek("at")
-    Column<add(mod(add(weekday(at), 1), 7), 1)>
+    Column<cast(add(mod(add(weekday(at), 1), 7), 1), int)>
     """
-    return (weekday(column) + 1) % 7 + 1
+    return ((weekday(column) + 1) % 7 + 1).cast("int")
 
 
 def date_add(column: Given, days: Given) -> Column:

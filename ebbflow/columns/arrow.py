@@ -242,8 +242,7 @@ def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
     if type_.name == "boolean" and pa.types.is_boolean(kind):
         return BIT, *ANY
     if type_.name == "decimal" and pa.types.is_decimal128(kind) and kind.scale == type_.scale:
-        most = 10**type_.precision - 1
-        return DECIMAL, -most, most
+        return DECIMAL, -type_.most, type_.most
     return None
 
 

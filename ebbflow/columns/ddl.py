@@ -3,7 +3,7 @@
 Spark's DDL text, a dictionary, a dataclass or named tuple, an Arrow schema, a Spark StructType, or a Schema: all
 become the same tuple of names and types.  Other libraries' objects are known by their shape, so none is imported.
 
-Rule: what comes out is a Schema with distinct names, none of them ours, and types that fit one word.
+Rule: what comes out is a Schema with distinct names, none of them ours, and types whose values are words.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 
-from ebbflow.columns.meaning import DIGITS
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
     BYTE,
     DATE,
+    DIGITS,
     DOUBLE,
     FLOAT,
     INT,
     LONG,
+    PRECISION,
     RESERVED,
     SHORT,
     STRING,
@@ -196,10 +197,11 @@ def _named(text: str) -> Type:
 
 
 def _narrow(kind: Type) -> Type:
-    if kind.name == "decimal" and not (1 <= kind.precision <= DIGITS and 0 <= kind.scale <= kind.precision):
+    if kind.name == "decimal" and not (1 <= kind.precision <= PRECISION and 0 <= kind.scale <= kind.precision):
+        scale = min(max(kind.scale, 0), DIGITS)
         raise TypeMismatch(
-            f"{kind} does not fit one 64-bit word: the precision is 1 to {DIGITS}, the scale 0 to the precision.",
-            hint=f'Use "decimal({DIGITS},{min(max(kind.scale, 0), DIGITS)})", or "double" or "string" for more digits.',
+            f"{kind} is not a type: the precision is 1 to {PRECISION}, the scale 0 to the precision.",
+            hint=f'Use "decimal({DIGITS},{scale})", whose values all fit, or "double" or "string" for more digits.',
         )
     return kind
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,7 +27,6 @@ from ebbflow.columns.lanes import from_lane, to_lane
 from ebbflow.columns.local_time import from_local, to_local
 from ebbflow.columns.meaning import (
     BOUNDS,
-    DIGITS,
     FIRST_DAY,
     FIRST_MOMENT,
     LAST_DAY,
@@ -37,8 +36,8 @@ from ebbflow.columns.meaning import (
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look
 from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
-from ebbflow.columns.schema import NULL, Field, Schema, Type
-from ebbflow.columns.weights import product, quotient
+from ebbflow.columns.schema import DIGITS, NULL, Field, Schema, Type
+from ebbflow.columns.weights import LARGEST_DECIMAL, below, product, quotient, rounded_quotient
 from ebbflow.columns.zones import table_of
 from ebbflow.errors import NumberOverflow
 
@@ -119,15 +118,19 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_COMPARE,
     TEXT_LENGTH,
     TEXT_SIZE,
+    DECIMAL_COMPARE,
+    DECIMAL_DIV,
+    SCALE_CLAMPED,
     TO_LOCAL,  # from here on: by the zone's table at b
     FROM_LOCAL,
     DAY_START,
-) = range(70)
+) = range(73)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
-LARGEST_DECIMAL = 10**DIGITS - 1
 MOST_DIGITS = 15  # that a float is rounded to, inside
+CLAMP = 1 << 62
+UNBOUNDED = 2**63 - 1  # in place of a power of ten that has no place in a word
 
 
 # ---- kernels
@@ -204,6 +207,20 @@ def round_decimal(x, digits):
 
 
 @inline
+def compare_scaled(a, b, unit):
+    """needs: unit > 0; if it is UNBOUNDED, the power of ten that is meant has no place in a word.
+    leaves: -1, 0 or 1, as a * unit is less than b, equals it, or is more.
+    """
+    if unit == UNBOUNDED and a != 0:
+        return np.int64(1 if a > 0 else -1)
+    low, high = product(a, unit)
+    sign = b >> 63
+    if high != sign:
+        return np.int64(1 if high > sign else -1)
+    return np.int64(0 if low == b else -1 if below(low, b) else 1)
+
+
+@inline
 def part_of_date(days, part):
     """needs: part is YEAR, MONTH or DAY.  leaves: that part of the day, in the Gregorian calendar."""
     z = days + 719468  # from 0000-03-01, so that a leap day ends its year
@@ -239,6 +256,15 @@ def compute(H, op, a, b, c):
     if op == SCALE_DOWN:  # a / b, null beyond +-c
         v = halves_away(a, b)
         return np.int64(NULL) if v < -c or v > c else v
+    if op == SCALE_CLAMPED:  # a * b, or what is so far beyond a decimal that a sum with one is beyond it too
+        low, high = product(a, b)
+        if high != (low >> 63) or low > CLAMP or low < -CLAMP:
+            return np.int64(CLAMP if a > 0 else -CLAMP)
+        return low
+    if op == DECIMAL_COMPARE:  # a * c with b, or a with b * -c
+        return compare_scaled(a, b, c) if c > 0 else -compare_scaled(b, a, -c)
+    if op == DECIMAL_DIV:  # a / b with c digits more, or more than LARGEST_DECIMAL
+        return np.int64(NULL) if b == 0 else rounded_quotient(a, a >> 63, b, c)
     if op == TRUNCATE:
         return -(-a // b) if a < 0 else a // b
     if op == CEILDIV:
@@ -269,6 +295,8 @@ def compute(H, op, a, b, c):
     if op == FLOAT_FLOOR or op == FLOAT_CEIL or op == FLOAT_TO_INT:  # null beyond -b ... b - 1
         t = np.floor(x) if op == FLOAT_FLOOR else np.ceil(x) if op == FLOAT_CEIL else np.trunc(x)
         room = np.float64(b) if b > 0 else 2.0**63
+        if op == FLOAT_TO_INT and t == 2.0**63 and b == 0:
+            return np.int64(UNBOUNDED)
         return np.int64(t) if t < room and t >= -room else np.int64(NULL)
     if op == FLOAT_ROUND:
         if x != x or abs(x) >= 2.0**52:  # it has no digits after the point
@@ -279,6 +307,8 @@ def compute(H, op, a, b, c):
         return from_float(np.float64(np.float32(x)))
     y = to_float(b)
     if op == POW:
+        if (x == 1 and y != y) or (abs(x) == 1 and math.isinf(y)):  # as Java's
+            return np.int64(NAN)
         return from_float(np.power(x, y))
     if y == 0:
         return np.int64(NULL)
@@ -626,6 +656,10 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
         elif op == COPY:
             for i in range(n):
                 H[to + i] = H[a + i * sa]
+        elif op == RANGE:
+            for i in range(n):
+                u = H[a + i * sa]
+                H[to + i] = NULL if u < H[b + i * sb] or u > H[p + 4] else u
         elif op == LIMIT:
             for i in range(n):
                 u = H[a + i * sa]
@@ -705,7 +739,7 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
-    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, DAY_START + 1),
+    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, RANGE, *range(FLOAT_FLOORDIV, DAY_START + 1),
 }  # fmt: skip
 
 
@@ -869,6 +903,8 @@ class _Writing:
                 found = self.step(SELECT, pairs[i], pairs[i + 1], found, into if i == 0 else None)
             return found
         args = [self.operand(arg) for arg in call.args]
+        if len({arg.type.scale for arg in call.args}) > 1 or (call.type.name == "decimal" and call.op in DECIMAL_STEPS):
+            return self.decimals(call, args, into)
         if call.op in COMPARISONS:
             if kind.is_text and call.op not in ("eq", "ne"):
                 args = [self.step(TEXT_COMPARE, *args, self.pool_word()), word(0)]
@@ -876,9 +912,9 @@ class _Writing:
         if kind.is_float or call.type.is_float:
             if call.op in FLOAT_STEPS:
                 return self.step(FLOAT_STEPS[call.op], *args, into=into)
-        elif kind.name == "decimal" and call.op in ("add", "sub", "mul"):
-            return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)
         elif kind.name == "decimal" and call.op in ("floor", "ceil"):
+            if kind.scale > DIGITS:
+                raise _NotInside
             unit = word(10**kind.scale)
             return self.step(FLOORDIV if call.op == "floor" else CEILDIV, args[0], unit, into=into)
         elif call.op in ("floor", "ceil"):
@@ -896,6 +932,39 @@ class _Writing:
         found = self.step(op, moment)
         self.tables.append((len(self.steps) - 1, table_of(zone[0])))
         return found
+
+    def decimals(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:
+        """What is computed of decimals, beside integers and decimals of another scale."""
+        x, y = (arg.type for arg in call.args)
+        if call.op in COMPARISONS or call.op == "eq_null_safe":
+            return self.compared(call, args, into)
+        if call.op == "div":
+            return self.step(LIMIT, self.step(DECIMAL_DIV, *args, word(call.type.scale + y.scale - x.scale)), into=into)
+        exact = x.scale + y.scale if call.op == "mul" else max(x.scale, y.scale)
+        if call.type.scale != exact or call.op in ("floordiv", "mod"):
+            raise _NotInside
+        if call.op != "mul":
+            args = [self.scaled(arg, call.type.scale - kind.scale) for arg, kind in zip(args, (x, y), strict=True)]
+        return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)
+
+    def scaled(self, x: _Operand, up: int) -> _Operand:
+        """Times a power of ten; what has no place in a decimal is found by the LIMIT of what is made of it."""
+        while up > 0:
+            x = self.step(SCALE_CLAMPED, x, word(10 ** min(up, DIGITS)))
+            up -= DIGITS
+        return x
+
+    def compared(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:
+        up = call.args[1].type.scale - call.args[0].type.scale
+        if up == 0:
+            op = COMPARISONS.get(call.op, SAME)
+            return self.step(op, *args, into=into)
+        unit = 10 ** abs(up) if abs(up) <= DIGITS else UNBOUNDED
+        order = self.step(DECIMAL_COMPARE, *args, word(unit if up > 0 else -unit))
+        if call.op in COMPARISONS:
+            return self.step(COMPARISONS[call.op], order, word(0), into=into)
+        nulls = self.step(AND, self.step(IS_NULL, args[0]), self.step(IS_NULL, args[1]))
+        return self.step(COALESCE, self.step(EQ, order, word(0)), nulls, into=into)
 
     def special(self, call: Call, args: list[_Operand], kind: Type, into: int | None) -> _Operand:
         """What has steps of its own: tests for null and nan, lengths, parts of dates."""
@@ -944,8 +1013,9 @@ class _Writing:
         x, *options = call.args
         if not options:
             return self.step(MODULO, self.operand(x), word(1), into=into)  # 0, and null for null
-        if not all(isinstance(operations.constant(option), Literal) for option in options):
-            equals = [self.step(EQ, self.operand(x), self.operand(option)) for option in options]
+        constants = [operations.constant(option) for option in options]
+        if not all(isinstance(found, Literal) and found.type.scale == x.type.scale for found in constants):
+            equals = [self.operand(Call("eq", (x, option), operations.BOOLEAN)) for option in options]
             return equals[0] if len(equals) == 1 else self.chain(OR, equals, into)
         lanes = sorted({self.operand(option).value for option in options})
         has_null = lanes[0] == NULL
@@ -977,7 +1047,7 @@ class _Writing:
             return self.step(COPY, word(NULL), into=into)
         if target.name == "binary" or here == target:
             return self.step(COPY, x, into=into)
-        if here.is_text or target.is_text or (here.is_float and target.name == "decimal"):
+        if here.is_text or target.is_text or (target.name == "decimal" and (here.is_float or here.name == "timestamp")):
             raise _NotInside
         if target.name == "boolean":
             return self.step(NE, x, word(0), into=into)  # the float 0.0 is the lane 0
@@ -1004,7 +1074,7 @@ class _Writing:
         if here.is_float:
             return self.step(FLOAT_TO_INT, x, word(room if room < 2**63 else 0), into=into)
         if here.name == "decimal":
-            x = self.step(TRUNCATE, x, word(10**here.scale))
+            x = self.step(TRUNCATE, x, word(10 ** min(here.scale, DIGITS)))  # 10**18 is more than any
         elif here.name == "timestamp":
             x = self.step(FLOORDIV, x, word(1_000_000))
         return self.step(RANGE, x, word(max(-room, NULL + 1)), word(room - 1), into)
@@ -1013,6 +1083,8 @@ class _Writing:
         single = target.name == "float"
         if here.is_float:
             return self.step(FLOAT_TO_SINGLE if single else COPY, x, into=into)
+        if here.scale > DIGITS:
+            raise _NotInside
         if here.name in ("decimal", "timestamp"):
             unit = 10**here.scale if here.name == "decimal" else 1_000_000
             found = self.step(RATIO, x, word(unit), into=None if single else into)
@@ -1021,12 +1093,16 @@ class _Writing:
         return self.step(FLOAT_TO_SINGLE, found, into=into) if single else found
 
     def to_decimal(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
-        if here.name == "timestamp":
+        up, most = target.scale - here.scale, word(target.most)
+        if up < -DIGITS:
             raise _NotInside
-        up, most = target.scale - here.scale, word(10**target.precision - 1)
-        if up >= 0:
+        if up < 0:
+            return self.step(SCALE_DOWN, x, word(10**-up), most, into)
+        if target.precision <= DIGITS and up <= DIGITS:
             return self.step(SCALE_UP, x, word(10**up), most, into)
-        return self.step(SCALE_DOWN, x, word(10**-up), most, into)
+        room = min(10 ** (target.precision - up) - 1, UNBOUNDED)  # null beyond it, refused where 18 digits are too few
+        inside = self.step(RANGE, x, word(-room), word(room))
+        return self.step(LIMIT, self.scaled(inside, up), into=into)
 
     def to_timestamp(self, x: _Operand, here: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         bounds = word(FIRST_MOMENT), word(LAST_MOMENT)
@@ -1039,7 +1115,7 @@ class _Writing:
             million = word(to_lane(1e6, here, self.pool))
             x = self.step(FLOAT_FLOOR, self.step(FLOAT_MUL, x, million), word(0))
         elif here.scale > 6:
-            x = self.step(TRUNCATE, x, word(10 ** (here.scale - 6)))
+            x = self.step(TRUNCATE, x, word(10 ** min(here.scale - 6, DIGITS)))
         else:
             x = self.step(SCALE_UP, x, word(10 ** (6 - here.scale)), word(2**63 - 1))
         return self.step(RANGE, x, *bounds, into)
@@ -1053,11 +1129,14 @@ def may_overflow(expr: Expr) -> bool:
     """Whether computing it can refuse a row."""
     if not isinstance(expr, Call):
         return False
-    return (expr.op in ("add", "sub", "mul", "round") and not expr.type.is_float) or any(map(may_overflow, expr.args))
+    makes = expr.op in ("add", "sub", "mul", "div", "floordiv", "round") and not expr.type.is_float
+    widens = expr.op == "cast" and expr.type.precision > DIGITS
+    return makes or widens or any(map(may_overflow, expr.args))
 
 
 SHORT = {"and": (SKIP_IF, 0, AND), "or": (SKIP_IF, 1, OR), "coalesce": (SKIP_UNLESS, NULL, COPY)}
 """When the rest is not asked for, and what an argument that is asked for does to the answer."""
+DECIMAL_STEPS = ("add", "sub", "mul", "div")
 COMPARISONS = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 INT_STEPS = {"add": ADD, "sub": SUB, "mul": MUL, "abs": ABS, "floordiv": FLOORDIV, "mod": REMAINDER}
 FLOAT_STEPS = {
@@ -1242,7 +1321,24 @@ class _Columns:
         lanes = self.of([call.args[i] for i in varying])
         distinct, where = _distinct(lanes, self.rows)
         known = [None if isinstance(arg, Literal) else distinct[varying.index(i)] for i, arg in enumerate(call.args)]
-        return _compute_values(call, known, distinct.shape[1], self.pool)[where]
+        try:
+            return _compute_values(call, known, distinct.shape[1], self.pool)[where]
+        except OverflowError:
+            self.refuse(call)
+
+    def refuse(self, call: Call) -> NoReturn:
+        """The first row on which an operation that looks at values overflows."""
+        restored = self.restored(call)
+        for i in range(self.rows):
+            row = [lane[i] for lane in self.lanes[: len(self.given)]]
+            named = {f.name: from_lane(lane, f.type, self.pool) for f, lane in zip(self.given, row, strict=True)}
+            try:
+                operations.evaluate(restored, named)
+            except OverflowError:
+                error = overflowed([restored], self.given, self.pool, row)
+                error.row = i
+                raise error from None
+        raise AssertionError(call)
 
 
 _WRITTEN: WeakKeyDictionary[Pool, dict[Any, np.ndarray | None]] = WeakKeyDictionary()

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from ebbflow.columns.meaning import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.resolve import near
-from ebbflow.columns.schema import NULL, TIMESTAMP_NTZ, Field, Schema, Type
+from ebbflow.columns.schema import DIGITS, NULL, TIMESTAMP_NTZ, Field, Schema, Type
 from ebbflow.errors import TypeMismatch, UnknownColumn
 
 Lane = np.ndarray[Any, np.dtype[np.int64]]
@@ -416,15 +416,15 @@ def _checked_floats(given: np.ndarray, nulls: np.ndarray | None, field: Field, s
 
 def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     kind = field.type
-    most = 10**kind.precision - 1
+    most = kind.most
     if pa.types.is_integer(array.type):
         given = _numbers(array, array.type.to_pandas_dtype())
-        room = 10 ** (kind.precision - kind.scale) - 1
+        room = most // 10**kind.scale
         wrong = (given > room) | (given < -room) if given.dtype.kind == "i" else given > room
         if nulls is not None:
             wrong &= ~nulls
-        _refuse_first(field, wrong, lambda row: int(given[row]), start, f"which has no place in {kind}")
-        return np.where(wrong, 0, given).astype(np.int64) * 10**kind.scale
+        _refuse_first(field, wrong, lambda row: int(given[row]), start, _no_place(kind))
+        return np.where(wrong, 0, given).astype(np.int64) * 10 ** min(kind.scale, DIGITS)  # zeros, beyond that
     try:
         # 38 digits hold every exact rescaling of what can fit; one that is not exact raises
         rescaled = array.cast(pa.decimal128(38, kind.scale))
@@ -436,8 +436,12 @@ def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
     wrong = (high != (low >> 63)) | (low > most) | (low < -most)
     if nulls is not None:
         wrong &= ~nulls
-    _refuse_first(field, wrong, lambda row: array[row].as_py(), start, f"which has no place in {kind}")
+    _refuse_first(field, wrong, lambda row: array[row].as_py(), start, _no_place(kind))
     return low.copy()
+
+
+def _no_place(kind: Type) -> str:
+    return f"which has no place in {kind}" + (f": {DIGITS} digits are held of it" if kind.precision > DIGITS else "")
 
 
 def _boolean_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
@@ -656,10 +660,10 @@ def _decimal_word(value: Any, field: Field, row: int) -> int:
     number = value if isinstance(value, Decimal) else Decimal(int(value))
     kind = field.type
     if not number.is_finite() or (number and number.adjusted() > 40) or len(number.as_tuple().digits) > 55:
-        _refuse(field, row, value, f"which has no place in {kind}")
+        _refuse(field, row, value, _no_place(kind))
     scaled = number.scaleb(kind.scale, EXACT)
-    if scaled != scaled.to_integral_value() or abs(scaled) >= 10**kind.precision:
-        _refuse(field, row, value, f"which has no place in {kind}")
+    if scaled != scaled.to_integral_value() or scaled.copy_abs() > kind.most:
+        _refuse(field, row, value, _no_place(kind))
     return int(scaled)
 
 

@@ -6,7 +6,7 @@ the value, a timestamp_ntz, has none.  These functions are slow and obvious on p
 judged against them.
 
 Rule: total but for one case.  A division by zero, a cast that fails or a result without a place in its type is None;
-only a long (or an 18-digit decimal) that overflows raises, OverflowError.
+only a long that overflows, or a decimal that needs more than 18 digits, raises OverflowError.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from ebbflow.columns import zones
-from ebbflow.columns.schema import NULL
+from ebbflow.columns.schema import DIGITS, NULL, PRECISION
 
 Value = Any
 Asking = Callable[[], Value]  # an argument that is computed when it is asked for
 MOST = 2**63 - 1
-DIGITS = 18  # of a decimal
 _EXACT = decimal.Context(prec=80, rounding=decimal.ROUND_HALF_UP)
 EPOCH = datetime(1970, 1, 1)
 
@@ -55,20 +55,41 @@ def fits(result: Value) -> Value:
 # ---- arithmetic -----------------------------------------------------------------------------
 
 
-def add(x: Value, y: Value) -> Value:
-    return fits(_EXACT.add(x, y) if isinstance(x, Decimal) else x + y)
+def add(x: Value, y: Value, scale: int | None = None) -> Value:
+    """scale: that a sum of decimals is rounded to, where its type has not all the digits behind the point."""
+    return fits(_rounded_to(_EXACT.add(x, y), scale) if _are_decimals(x, y) else x + y)
 
 
-def sub(x: Value, y: Value) -> Value:
-    return fits(_EXACT.subtract(x, y) if isinstance(x, Decimal) else x - y)
+def sub(x: Value, y: Value, scale: int | None = None) -> Value:
+    return fits(_rounded_to(_EXACT.subtract(x, y), scale) if _are_decimals(x, y) else x - y)
 
 
-def mul(x: Value, y: Value) -> Value:
-    return fits(_EXACT.multiply(x, y) if isinstance(x, Decimal) else x * y)
+def mul(x: Value, y: Value, scale: int | None = None) -> Value:
+    return fits(_rounded_to(_EXACT.multiply(x, y), scale) if _are_decimals(x, y) else x * y)
 
 
-def div(x: float, y: float) -> float | None:
-    return None if y == 0 else fits(x / y)
+def div(x: Value, y: Value, scale: int | None = None) -> Value:
+    """Of decimals: the exact quotient, rounded once."""
+    if y == 0:
+        return None
+    if scale is None:
+        return fits(x / y)
+    return fits(quotient(Fraction(x), Fraction(y), scale))
+
+
+def quotient(x: Fraction, y: Fraction | int, scale: int) -> Decimal:
+    """x / y with so many digits behind the point, halves away from zero."""
+    units = x / y * 10**scale
+    whole = math.floor(abs(units) + Fraction(1, 2))
+    return Decimal(-whole if units < 0 else whole).scaleb(-scale, _EXACT)
+
+
+def _are_decimals(x: Value, y: Value) -> bool:
+    return isinstance(x, Decimal) or isinstance(y, Decimal)
+
+
+def _rounded_to(x: Decimal, scale: int | None) -> Decimal:
+    return x if scale is None else _at_scale(x, scale)
 
 
 def floordiv(x: Value, y: Value) -> Value:
@@ -77,8 +98,8 @@ def floordiv(x: Value, y: Value) -> Value:
         return None
     if isinstance(x, float):
         return fits(float("nan") if math.isinf(x) else x // y)
-    if isinstance(x, Decimal):
-        return fits(math.floor(_EXACT.divide(x, y)))
+    if _are_decimals(x, y):
+        return fits(math.floor(Fraction(x) / Fraction(y)))
     return fits(x // y)
 
 
@@ -88,7 +109,7 @@ def mod(x: Value, y: Value) -> Value:
         return None
     if isinstance(x, float):
         return fits(float("nan") if math.isinf(x) else math.fmod(x, y))
-    if isinstance(x, Decimal):
+    if _are_decimals(x, y):
         return fits(_EXACT.remainder(x, y))
     return fits(abs(x) % abs(y) * (-1 if x < 0 else 1))
 
@@ -121,6 +142,9 @@ def logarithm(fn: Callable[[float], float]) -> Callable[[float], float | None]:
 
 
 def power(x: float, y: float) -> float:
+    """As Java's: a power of 1 that is nan or infinite has no value, which C and Python say is 1."""
+    if (x == 1 and y != y) or (abs(x) == 1 and math.isinf(y)):
+        return math.nan
     odd = math.isfinite(y) and y == math.floor(y) and y % 2 == 1
     try:
         return fits(math.pow(x, y))
@@ -141,12 +165,12 @@ def _long_or_null(x: float, rounded: Callable[[Value], int]) -> int | None:
     return result if NULL < result <= MOST else None
 
 
-def floor(x: Value) -> int | None:
-    return _long_or_null(x, math.floor)
+def floor(x: Value) -> Value:
+    return Decimal(math.floor(x)) if isinstance(x, Decimal) else _long_or_null(x, math.floor)
 
 
-def ceil(x: Value) -> int | None:
-    return _long_or_null(x, math.ceil)
+def ceil(x: Value) -> Value:
+    return Decimal(math.ceil(x)) if isinstance(x, Decimal) else _long_or_null(x, math.ceil)
 
 
 def rounded(x: Value, digits: int) -> Value:
@@ -354,21 +378,29 @@ def date_diff(end: date, start: date) -> int:
 # ---- casts ----------------------------------------------------------------------------------
 
 BOUNDS = {"byte": 2**7, "short": 2**15, "int": 2**31, "long": 2**63}
-_WHOLE = re.compile(r"[+-]?\d+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FLOATING = re.compile(_NUMBER.pattern + "[dDfF]?", re.ASCII)  # as Java writes constants
+_HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[dDfF]?", re.ASCII)
+_BLANK = "".join(map(chr, range(33))) + "\x7f"  # what stands around a value in text, and does not count
 _SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*([+-]\d.*|[A-Za-z].*)?")
 _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 
 
-def cast(x: Value, target: str, zone: str | None = None) -> Value:
+def cast(x: Value, target: str, told: str | None = None) -> Value:
     """As Spark's try_cast: null where the value has no counterpart.
 
-    zone: of a cast between an instant and what clocks show; a datetime becomes a timestamp only from a timestamp_ntz.
+    told: what neither the value nor the target says.  "float", where it is a 32-bit one, which has fewer digits as text;
+    else the zone of a cast between an instant and what clocks show (a datetime becomes a timestamp only from a
+    timestamp_ntz).
     """
     if x is None:
         return None
+    if told == "float" and target == "string":
+        return _java_text(x, single=True)
+    zone = told
     if target in BOUNDS:
         return _to_integer(x, target)
     if target.startswith("decimal"):
@@ -388,8 +420,10 @@ def cast(x: Value, target: str, zone: str | None = None) -> Value:
 
 def _to_integer(x: Value, target: str) -> int | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         found = int(text) if _WHOLE.fullmatch(text) else None
+    elif x == 2.0**63 and isinstance(x, float):
+        found = MOST  # to which Spark finds it equal
     elif isinstance(x, datetime):
         found = (x - EPOCH) // timedelta(seconds=1)
     elif isinstance(x, float) and not math.isfinite(x):
@@ -402,13 +436,22 @@ def _to_integer(x: Value, target: str) -> int | None:
 
 def _to_double(x: Value) -> float | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         if special := _SPECIAL.fullmatch(text):
             return float(special[0].lower())
-        return fits(float(text)) if _NUMBER.fullmatch(text) else None
+        if sixteens := _HEXADECIMAL.fullmatch(text):
+            return _of_sixteens(sixteens[1])
+        return fits(float(text.rstrip("dDfF"))) if _FLOATING.fullmatch(text) else None
     if isinstance(x, datetime):
         return ((x - EPOCH) // timedelta(microseconds=1)) / 1_000_000
     return fits(float(x))
+
+
+def _of_sixteens(text: str) -> float:
+    try:
+        return fits(float.fromhex(text))
+    except OverflowError:
+        return -math.inf if text[0] == "-" else math.inf
 
 
 def _to_float(x: Value) -> float | None:
@@ -424,27 +467,31 @@ def _to_float(x: Value) -> float | None:
 
 def _to_boolean(x: Value) -> bool | None:
     if isinstance(x, str):
-        text = x.strip().lower()
+        text = x.strip(_BLANK).lower()
         return True if text in _TRUE else False if text in _FALSE else None
     return bool(x)
 
 
 def _to_decimal(x: Value, precision: int, scale: int) -> Decimal | None:
     if isinstance(x, str):
-        text = x.strip()
+        text = x.strip(_BLANK)
         if not _NUMBER.fullmatch(text):
             return None
-        exact = Decimal(text)
-    elif isinstance(x, float):
-        if not math.isfinite(x):
+        try:
+            exact = Decimal(text)
+        except decimal.InvalidOperation:  # an exponent beyond all numbers
             return None
-        exact = Decimal(repr(x))
+    elif isinstance(x, float | datetime):
+        number = _to_double(x)
+        if number is None or not math.isfinite(number):
+            return None
+        exact = Decimal(repr(number))
     else:
         exact = Decimal(x)
-    if exact and exact.adjusted() > DIGITS:
+    if exact and exact.adjusted() > PRECISION:
         return None
-    found = _at_scale(exact, scale) + 0
-    return found if abs(found) < Decimal(10) ** (precision - scale) else None
+    found = _at_scale(exact, scale) if exact else _at_scale(Decimal(0), scale)
+    return fits(found if found else found.copy_abs()) if found.copy_abs() < 10 ** (precision - scale) else None
 
 
 def _to_string(x: Value, zone: str | None) -> str | None:
@@ -466,16 +513,33 @@ def _to_string(x: Value, zone: str | None) -> str | None:
     return f"{x:f}" if isinstance(x, Decimal) else x.isoformat() if isinstance(x, date) else str(x)
 
 
-def _java_text(x: float) -> str:
-    """A double as Spark writes it: 1.0, 1.0E10, NaN, Infinity."""
+def _java_text(x: float, single: bool = False) -> str:
+    """A double (or a 32-bit float) as Java writes it from version 19 on: 1.0, 1.0E10, NaN, Infinity."""
     if not math.isfinite(x):
         return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    digits = _shortest(x, single)
     if x == 0 or 1e-3 <= abs(x) < 1e7:
-        text = f"{Decimal(repr(x)):f}"
+        text = f"{digits:f}"
         return text if "." in text else text + ".0"
-    sign, digits, exponent = Decimal(repr(x)).normalize(decimal.Context(prec=40)).as_tuple()
-    text = "".join(map(str, digits))
-    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{int(exponent) + len(digits) - 1}"
+    sign, found, exponent = digits.normalize(decimal.Context(prec=40)).as_tuple()
+    text = "".join(map(str, found))
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{int(exponent) + len(found) - 1}"
+
+
+def _shortest(x: float, single: bool) -> Decimal:
+    """The fewest digits that read as x, but two where one would do and another is nearer: 4.9E-324."""
+    shortest = _shortest_single(x) if single else Decimal(repr(x))
+    if len(shortest.normalize().as_tuple().digits) > 1:
+        return shortest
+    two = decimal.Context(prec=2, rounding=decimal.ROUND_HALF_EVEN).create_decimal_from_float(x)
+    reads = _to_float(float(two)) if single else float(two)
+    return two if reads == x and two != shortest else shortest
+
+
+def _shortest_single(x: float) -> Decimal:
+    """needs: a finite 32-bit float."""
+    texts = (f"{x:.{digits}e}" for digits in range(9))  # nine digits say every one of them
+    return Decimal(next(text for text in texts if _to_float(float(text)) == x))
 
 
 def _to_date(x: Value, zone: str | None = None) -> date | None:
@@ -484,7 +548,7 @@ def _to_date(x: Value, zone: str | None = None) -> date | None:
         return shown.date() if shown is not None else None
     if isinstance(x, date):
         return x
-    text = re.split(r"[ T]", x.strip(), maxsplit=1)[0]
+    text = re.split(r"[ T]", x.strip(_BLANK), maxsplit=1)[0]
     found = _DATE.fullmatch(text)
     try:
         return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)) if found else None
@@ -498,7 +562,7 @@ def _to_timestamp(x: Value, zone: str | None) -> datetime | None:
     if isinstance(x, date):
         return datetime(x.year, x.month, x.day) if zone is None else zones.day_start(x, zone)
     if isinstance(x, str):
-        shown, named = _clock_of_text(x.strip())
+        shown, named = _clock_of_text(x.strip(_BLANK))
         if shown is None:
             return None
         if named is not None:
@@ -517,21 +581,22 @@ def _to_ntz(x: Value, zone: str | None) -> datetime | None:
         return x if zone is None else zones.to_local(x, zone)
     if isinstance(x, date):
         return datetime(x.year, x.month, x.day)
-    return _clock_of_text(x.strip())[0]  # a zone that the text names says nothing of what it shows
+    return _clock_of_text(x.strip(_BLANK))[0]  # a zone that the text names says nothing of what it shows
 
 
 def names_zone(text: str) -> bool:
     """Whether a text that reads as a timestamp says of which zone it is."""
-    return _clock_of_text(text.strip())[1] is not None
+    return _clock_of_text(text.strip(_BLANK))[1] is not None
 
 
 def _clock_of_text(text: str) -> tuple[datetime | None, tzinfo | None]:
     """What a text shows of a calendar and a clock, and the zone that it names."""
-    day, clock = (*re.split(r"[ T]", text, maxsplit=1), "")[:2]
+    day, *rest = re.split(r"[ T]", text, maxsplit=1)
     start = _to_date(day)
-    if start is None or not clock:
+    if start is None or not rest:
         return datetime(start.year, start.month, start.day) if start else None, None
-    found = _CLOCK.fullmatch(clock.strip())
+    clock = rest[0].strip(_BLANK)
+    found = _CLOCK.fullmatch(f"{clock}:00" if clock.isdigit() else clock)
     if not found:
         return None, None
     hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)

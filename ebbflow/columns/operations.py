@@ -5,9 +5,9 @@ operation is one line here, its meaning, and its case in the interpreter.
 
 Rule: after `typed`, the arguments of an operation have one type, or types whose words are alike (integers of any width;
 floats; round, substr, date_add and when take their other arguments by position).  What had to be converted stands in
-the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are brought to the larger scale
-(null where 18 digits have no room for that); sums keep it, products add the scales, precision is capped at 18, and a
-result with more digits refuses the step.
+the plan as a cast.  Integers of any widths compute as long, floats as double.  Decimals are computed with and compared
+as they are, beside decimals of another scale and beside integers: exactly.  Results have the types that Spark gives
+them, of 38 digits at most; a value that needs more than the 18 that a word holds refuses the step.
 
 What reads a calendar or a clock off an instant, or makes an instant of them, depends on the zone of the program, which
 is known when it runs: `in_zone` puts it into the plan, as an option; without one it is UTC.
@@ -19,12 +19,27 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from ebbflow.columns import meaning as m
 from ebbflow.columns.expression import Call, Expr, Literal
-from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+from ebbflow.columns.schema import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DIGITS,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    PRECISION,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)  # fmt: skip
 from ebbflow.errors import TypeMismatch
 
 VOID = Type("void")  # of a null that nothing has given a type yet
@@ -52,7 +67,15 @@ class Operation:
 
 
 def decimal(precision: int, scale: int) -> Type:
-    return Type("decimal", min(precision, m.DIGITS), scale)
+    """Of so many digits as there can be, as Spark's: where there are too many, scale gives way to 6 at least."""
+    if precision > PRECISION:
+        precision, scale = PRECISION, max(PRECISION - (precision - scale), min(scale, 6))
+    return Type("decimal", precision, scale)
+
+
+def bounded(precision: int, scale: int) -> Type:
+    """Of so many digits as there can be; the scale stays."""
+    return Type("decimal", min(precision, PRECISION), min(scale, PRECISION))
 
 
 def typed(op: str, args: Sequence[Expr]) -> Call:
@@ -60,7 +83,7 @@ def typed(op: str, args: Sequence[Expr]) -> Call:
     entry = OPERATIONS[op]
     assert entry.least <= len(args) and (entry.most is None or len(args) <= entry.most), (op, args)
     converted, result = entry.typing(op, args)
-    return Call(op, converted, result)
+    return Call(op, converted, result, _rounds_to(op, converted, result))
 
 
 def cast(expr: Expr, target: Type) -> Expr:
@@ -73,7 +96,11 @@ def cast(expr: Expr, target: Type) -> Expr:
         return expr
     if expr.type == VOID:
         return converted(expr, target)
-    return Call("cast", (expr,), target, (str(target),))
+    return Call("cast", (expr,), target, _cast_options(expr.type, target))
+
+
+def _cast_options(here: Type, target: Type) -> tuple[str, ...]:
+    return (str(target), "float") if here == FLOAT and target == STRING else (str(target),)
 
 
 def in_zone(expr: Expr, zone: str | None) -> Expr:
@@ -107,8 +134,14 @@ def converted(expr: Expr, target: Type) -> Expr:
     if same_words(here, target) and here.precision <= target.precision:
         return expr
     if isinstance(expr, Literal) and (here, target) not in BY_ZONE:
-        return Literal(m.cast(expr.value, str(target)), target)
-    return Call("cast", (expr,), target, (str(target),))
+        try:
+            return Literal(m.cast(expr.value, str(target)), target)
+        except OverflowError as error:
+            raise TypeMismatch(
+                f"{shown(expr)} is to become {_a(target)}: {error}.",
+                hint=f"A decimal here has at most {DIGITS} digits.",
+            ) from error
+    return Call("cast", (expr,), target, _cast_options(here, target))
 
 
 def common_type(types: Sequence[Type]) -> Type | None:
@@ -122,7 +155,8 @@ def common_type(types: Sequence[Type]) -> Type | None:
         if all(t.is_integer for t in known):
             return LONG
         scale = max(t.scale for t in known)
-        return decimal(max(_whole_digits(t) for t in known) + scale, scale)
+        whole = max(_whole_digits(t) for t in known)
+        return Type("decimal", min(whole + scale, PRECISION), min(scale, max(PRECISION - whole, 0)))
     if all(t in MOMENTS for t in known):
         return TIMESTAMP if TIMESTAMP in known else TIMESTAMP_NTZ
     return None
@@ -143,8 +177,12 @@ def _a(kind: Type) -> str:
     return f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {kind}"
 
 
+WHOLE_DIGITS = {"byte": 3, "short": 5, "int": 10, "long": 20}
+"""The digits that Spark gives an integer beside a decimal."""
+
+
 def _whole_digits(t: Type) -> int:
-    return t.precision - t.scale if t.name == "decimal" else m.DIGITS
+    return t.precision - t.scale if t.name == "decimal" else WHOLE_DIGITS[t.name]
 
 
 def _castable(here: Type, target: Type) -> bool:
@@ -156,7 +194,7 @@ def _castable(here: Type, target: Type) -> bool:
         return target.is_number or target == BOOLEAN or (target == TIMESTAMP and here != BOOLEAN)
     if here in MOMENTS and target in MOMENTS:
         return True
-    return here == TIMESTAMP and target.is_number and target.name in ("long", "double", "decimal")
+    return here == TIMESTAMP and target.is_number
 
 
 def _cast_hint(here: Type, target: Type) -> str:
@@ -189,7 +227,7 @@ def _numbers(op: str, args: Sequence[Expr]) -> None:
 
 def _alike(op: str, args: Sequence[Expr], wants: str = "values of one type") -> Typed:
     args = _dates_from_text(args)
-    target = common_type([arg.type for arg in args])
+    target = common_type([_type_beside(arg) for arg in args])
     if target is None:
         raise _refuse(op, args, wants, "Convert one side with .cast, so that both have one type.")
     return tuple(converted(arg, target) for arg in args), target
@@ -219,6 +257,12 @@ def _is_instant(text: Literal, target: Type) -> bool:
     return target != TIMESTAMP or m.names_zone(str(text.value))
 
 
+def _type_beside(arg: Expr) -> Type:
+    """A constant whole number is an int where it fits one, as in PySpark; what is computed of ints is a long here."""
+    small = isinstance(arg, Literal) and arg.type == LONG and isinstance(arg.value, int) and abs(arg.value) < 2**31
+    return INT if small else arg.type
+
+
 def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
     _numbers(op, args)
     target = common_type([arg.type for arg in args])
@@ -227,29 +271,84 @@ def _arithmetic(op: str, args: Sequence[Expr]) -> Typed:
         return tuple(converted(arg, DOUBLE) for arg in args), DOUBLE
     if target.is_integer or target == VOID:
         return tuple(converted(arg, LONG) for arg in args), LONG
+    return _of_decimals(op, tuple(_in_digits(arg) for arg in args))
+
+
+def _division(op: str, args: Sequence[Expr]) -> Typed:
+    _numbers(op, args)
+    decimals = any(arg.type.name == "decimal" for arg in args) and not any(arg.type.is_float for arg in args)
+    return _of_decimals(op, tuple(_in_digits(arg) for arg in args)) if decimals else _doubles(op, args)
+
+
+def _of_decimals(op: str, args: tuple[Expr, ...]) -> Typed:
+    """Arguments as they are, and the type that Spark gives the result."""
+    (p, s), (q, t) = ((_whole_digits(arg.type) + arg.type.scale, arg.type.scale) for arg in args)
+    scale, whole = max(s, t), (p - s, q - t)
+    alike = _at_one_scale(args)
+    if max(arg.type.scale for arg in alike) < scale:  # a constant with zeros at its end, which count
+        alike = args
+    if op == "floordiv":
+        return alike, LONG
+    if op in ("add", "sub"):
+        return alike, decimal(max(whole) + scale + 1, scale)
+    if op == "mod":
+        return alike, decimal(min(whole) + scale, scale)
     if op == "mul":
-        return _decimal_product(
-            op, tuple(converted(a, a.type if a.type.name == "decimal" else decimal(m.DIGITS, 0)) for a in args)
-        )
-    target = decimal(target.precision + 1, target.scale)
-    return tuple(converted(arg, decimal(m.DIGITS, target.scale)) for arg in args), LONG if op == "floordiv" else target
+        return args, decimal(p + q + 1, s + t)
+    assert op == "div", op
+    scale = max(6, s + q + 1)
+    return args, decimal(p - s + t + scale, scale)
 
 
-def _decimal_product(op: str, args: tuple[Expr, ...]) -> Typed:
-    scale = args[0].type.scale + args[1].type.scale
-    if scale > m.DIGITS:
-        raise _refuse(
-            op,
-            args,
-            f"decimals whose scales sum to {m.DIGITS} at most",
-            'Cast one side to fewer digits, or to "double".',
+def _in_digits(arg: Expr) -> Expr:
+    """A constant whole number has the digits that it has; one that is null has one."""
+    if arg.type == VOID:
+        return Literal(None, Type("decimal", 1, 0))
+    if isinstance(arg, Literal) and arg.type.is_integer and isinstance(arg.value, int):
+        digits = len(str(abs(arg.value)))
+        return (
+            Literal(m.cast(arg.value, f"decimal({digits},0)"), Type("decimal", digits, 0)) if digits <= DIGITS else arg
         )
-    return args, decimal(args[0].type.precision + args[1].type.precision + 1, scale)
+    return arg
+
+
+def _at_one_scale(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Constants with the scale of the columns beside them, where they have no more digits than that."""
+    scales = {arg.type.scale for arg in args if not isinstance(arg, Literal)}
+    if len(scales) != 1 or not all(arg.type.is_exact for arg in args):
+        return args
+    (scale,) = scales
+    return tuple(_exactly(arg, scale) or arg if isinstance(arg, Literal) else arg for arg in args)
+
+
+def _exactly(arg: Literal, scale: int) -> Literal | None:
+    """The same number with another scale; None where that is not possible in a word."""
+    if arg.type.scale == scale:
+        return arg
+    if arg.value is None:
+        return Literal(None, Type("decimal", max(scale, 1), scale))
+    units = Decimal(arg.value).scaleb(scale)  # type: ignore[arg-type]
+    if units != units.to_integral_value() or units.copy_abs() >= 10**DIGITS:
+        return None
+    digits = max(len(str(abs(int(units)))), scale, 1)
+    return Literal(units.to_integral_value().scaleb(-scale), Type("decimal", digits, scale))
+
+
+def _rounds_to(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
+    """The scale of a decimal result, as an option, where the digits of the arguments do not tell it."""
+    if result.name != "decimal" or op not in ("add", "sub", "mul", "div"):
+        return ()
+    scales = [arg.type.scale for arg in args]
+    exact = sum(scales) if op == "mul" else max(scales)
+    return () if op != "div" and result.scale == exact else (result.scale,)
 
 
 def _one_number(op: str, args: Sequence[Expr]) -> Typed:
     _numbers(op, args)
-    return _arithmetic(op, args) if args[0].type.name != "decimal" else (tuple(args), args[0].type)
+    if args[0].type.name == "decimal":
+        return tuple(args), args[0].type
+    kind = DOUBLE if args[0].type.is_float else LONG
+    return (converted(args[0], kind),), kind
 
 
 def _doubles(op: str, args: Sequence[Expr]) -> Typed:
@@ -259,6 +358,8 @@ def _doubles(op: str, args: Sequence[Expr]) -> Typed:
 
 def _to_long(op: str, args: Sequence[Expr]) -> Typed:
     _numbers(op, args)
+    if args[0].type.name == "decimal":
+        return tuple(args), bounded(args[0].type.precision - args[0].type.scale + 1, 0)
     return (converted(args[0], LONG) if args[0].type == VOID else args[0],), LONG
 
 
@@ -270,14 +371,25 @@ def _round(op: str, args: Sequence[Expr]) -> Typed:
             f"round takes the number of digits as a plain number; got {shown(digits)}.", hint="For example round(x, 2)."
         )
     if number.type.name != "decimal":
-        (number,), kind = _arithmetic(op, [number])
+        (number,), kind = _one_number(op, [number])
         return (number, digits), kind
-    scale = max(0, min(number.type.scale, digits.value))
-    return (number, digits), decimal(number.type.precision + 1 - (number.type.scale - scale), scale)
+    whole = number.type.precision - number.type.scale + 1
+    if digits.value < 0:
+        return (number, digits), bounded(max(whole, 1 - digits.value), 0)
+    scale = min(number.type.scale, digits.value)
+    return (number, digits), bounded(whole + scale, scale)
 
 
 def _comparison(op: str, args: Sequence[Expr]) -> Typed:
-    return _alike(op, args, "two values of one type")[0], BOOLEAN
+    return _comparable(op, args, "two values of one type"), BOOLEAN
+
+
+def _comparable(op: str, args: Sequence[Expr], wants: str) -> tuple[Expr, ...]:
+    """Decimals stay as they are beside integers and decimals of another scale: none of them would have room."""
+    if any(arg.type.name == "decimal" for arg in args) and all(arg.type.is_exact or arg.type == VOID for arg in args):
+        exact = next(arg.type for arg in args if arg.type != VOID)
+        return _at_one_scale(tuple(Literal(None, exact) if arg.type == VOID else arg for arg in args))
+    return _alike(op, args, wants)[0]
 
 
 def _booleans(op: str, args: Sequence[Expr]) -> Typed:
@@ -298,7 +410,12 @@ def _is_nan(op: str, args: Sequence[Expr]) -> Typed:
 
 
 def _is_in(op: str, args: Sequence[Expr]) -> Typed:
-    return _alike(op, args, "choices of the column's type")[0], BOOLEAN
+    """Constants with more digits than the column has are none of its values."""
+    x, *options = _comparable(op, args, "choices of the column's type")
+    if x.type.is_exact and not isinstance(x, Literal):
+        exact = [_exactly(each, x.type.scale) if isinstance(each, Literal) else each for each in options]
+        options = [each for each in exact if each is not None]
+    return (x, *options), BOOLEAN
 
 
 def _choice(op: str, args: Sequence[Expr]) -> Typed:
@@ -397,7 +514,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("add", 2, 2, _arithmetic, "x + y", _s(m.add)),
         Operation("sub", 2, 2, _arithmetic, "x - y", _s(m.sub)),
         Operation("mul", 2, 2, _arithmetic, "x * y", _s(m.mul)),
-        Operation("div", 2, 2, _doubles, "x / y as a double; null when y is 0", _s(m.div)),
+        Operation("div", 2, 2, _division, "x / y, a double (of decimals a decimal); null when y is 0", _s(m.div)),
         Operation("floordiv", 2, 2, _arithmetic, "x // y, rounded down; null when y is 0", _s(m.floordiv)),
         Operation(
             "mod", 2, 2, _arithmetic, "the rest of x / y, with the sign of x (Spark's %); null when y is 0", _s(m.mod)
@@ -430,8 +547,8 @@ OPERATIONS: dict[str, Operation] = {
         Operation("log2", 1, 1, _doubles, "logarithm to base 2; null at 0 and below", _s(m.logarithm(math.log2))),
         Operation("log10", 1, 1, _doubles, "logarithm to base 10; null at 0 and below", _s(m.logarithm(math.log10))),
         Operation("pow", 2, 2, _doubles, "x to the power y, as a double", _s(m.power)),
-        Operation("floor", 1, 1, _to_long, "the next whole number below, a long", _s(m.floor)),
-        Operation("ceil", 1, 1, _to_long, "the next whole number above, a long", _s(m.ceil)),
+        Operation("floor", 1, 1, _to_long, "the next whole number below, a long (of a decimal a decimal)", _s(m.floor)),
+        Operation("ceil", 1, 1, _to_long, "the next whole number above, a long (of a decimal a decimal)", _s(m.ceil)),
         Operation("round", 2, 2, _round, "to so many digits, half away from zero", _s(m.rounded)),
         Operation("sin", 1, 1, _doubles, "sine", _s(m.real(math.sin))),
         Operation("cos", 1, 1, _doubles, "cosine", _s(m.real(math.cos))),

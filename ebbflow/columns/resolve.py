@@ -16,9 +16,21 @@ from decimal import Decimal
 
 from ebbflow.columns import written as w
 from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.meaning import DIGITS, MOST, without_zone
+from ebbflow.columns.meaning import MOST, without_zone
 from ebbflow.columns.operations import VOID, cast, converted, decimal, typed
-from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, LONG, NULL, STRING, TIMESTAMP, Schema, Type
+from ebbflow.columns.schema import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DIGITS,
+    DOUBLE,
+    LONG,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Schema,
+    Type,
+)  # fmt: skip
 from ebbflow.errors import NotAnExpression, TypeMismatch, UnknownColumn
 
 

@@ -15,6 +15,8 @@ from functools import cached_property
 from ebbflow.errors import UnknownColumn
 
 NULL = -(2**63)
+DIGITS = 18  # of a decimal that a word holds
+PRECISION = 38  # that a decimal's type can have, as Spark's
 RESERVED = ("_time", "_diff", "_count")
 
 
@@ -47,6 +49,16 @@ class Type:
     @property
     def is_timestamp(self) -> bool:
         return self.name in ("timestamp", "timestamp_ntz")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its words are whole numbers of some power of ten."""
+        return self.is_integer or self.name == "decimal"
+
+    @property
+    def most(self) -> int:
+        """The largest word of a decimal: it has the digits that the type says, and those that a word holds."""
+        return 10 ** min(self.precision, DIGITS) - 1
 
     @property
     def is_text(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.columns.schema import DIGITS as DECIMAL_DIGITS
 from ebbflow.columns.schema import NULL
 
 INT_WORDS = 2
@@ -23,6 +24,8 @@ NANS, INFINITIES, MINUS_INFINITIES = DIGITS, DIGITS + 1, DIGITS + 2
 FLOAT_WORDS = DIGITS + 3
 """35 * 64 bits in units of the least double, 2**-1074: 2098 for any double, 31 for its diff, 110 for how many come."""
 
+LARGEST_DECIMAL = 10**DECIMAL_DIGITS - 1
+MOST = 2**63 - 1
 NAN = 0x7FF8_0000_0000_0000
 INFINITY = 0x7FF0_0000_0000_0000
 MINUS_INFINITY = ~INFINITY
@@ -177,6 +180,62 @@ def quotient(low, high, divisor):
 def int_quotient(H, acc, divisor):
     """needs: a total; divisor is neither 0 nor -2**63.  leaves: the double nearest to total / divisor, as a lane."""
     return quotient(H[acc], H[acc + 1], divisor)
+
+
+@inline
+def int_fits_decimal(H, acc):
+    """Whether the total is a decimal that a lane holds."""
+    return H[acc + 1] == (H[acc] >> 63) and -LARGEST_DECIMAL <= H[acc] <= LARGEST_DECIMAL
+
+
+@kernel
+def rounded_quotient(low, high, divisor, digits):
+    """A number of 128 bits / divisor with so many decimal digits more, halves away from zero.
+
+    needs:  divisor is neither 0 nor -2**63; digits >= 0.
+    leaves: the quotient in units of its last digit; where it has more than 18 digits, some number that has more.
+    """
+    d = np.int64(divisor)
+    negative = (high < 0) != (d < 0)
+    if high < 0:
+        low = -low
+        high = ~high + (1 if low == 0 else 0)
+    if d < 0:
+        d = -d
+    found = low * 0
+    rest = low * 0
+    if high == 0 and low >= 0:
+        found = low // d
+        rest = low - found * d
+    else:  # long division, bit by bit
+        for i in range(127, -1, -1):
+            bit = (high >> (i - 64)) & 1 if i >= 64 else (low >> i) & 1
+            if found > LARGEST_DECIMAL:
+                return found
+            found = found * 2
+            rest = rest * 2 + bit  # rest < d < 2**63: compare without sign
+            if not below(rest, d):
+                rest = rest - d
+                found += 1
+    for _ in range(digits):
+        if found > LARGEST_DECIMAL // 10:
+            return found * 0 + LARGEST_DECIMAL + 1
+        digit = low * 0
+        if d <= MOST // 10:
+            digit = rest * 10 // d
+            rest = rest * 10 - digit * d
+        else:  # ten times the rest has no place in a word
+            more = rest
+            rest = low * 0
+            for _ in range(10):
+                rest = rest + more
+                if not below(rest, d):
+                    rest = rest - d
+                    digit += 1
+        found = found * 10 + digit
+    if not below(rest * 2, d):
+        found += 1
+    return -found if negative else found
 
 
 # ---- floats

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from ebbflow.columns.expression import Call, Column, Expr, Literal
+from ebbflow.columns.operations import same_words
 from ebbflow.columns.schema import LONG, RESERVED, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.order import Tangled, blocks
@@ -386,7 +387,7 @@ def join_keys_pair_up(graph: Graph) -> Breaches:
             continue
         for a, b in zip(left, right, strict=True):
             one, two = graph.schemas[join.left][a], graph.schemas[join.right][b]
-            if not fit(one, two):
+            if not same_words(one, two):
                 yield PlanError(
                     f'A join compares "{a}" ({one}) of {called(graph, join.left)} with "{b}" ({two}) of'
                     f" {called(graph, join.right)}.",
@@ -504,11 +505,6 @@ def key_of(graph: Graph, number: int) -> tuple[str, ...] | None:
         case n.Linear(source, n.Enter()):
             return key_of(graph, source)
     return None
-
-
-def fit(one: Type, two: Type) -> bool:
-    """Whether equal values of the two types are equal words."""
-    return one == two or (one.is_integer and two.is_integer) or (one.is_float and two.is_float)
 
 
 def _each(graph: Graph, sort: type[Sort]) -> list[tuple[int, Sort]]:

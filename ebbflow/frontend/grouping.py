@@ -16,6 +16,7 @@ from ebbflow.columns import written as w
 from ebbflow.columns.ddl import checked, schema_of
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr
+from ebbflow.columns.operations import bounded
 from ebbflow.columns.resolve import resolve, unknown_column
 from ebbflow.columns.schema import DOUBLE, LONG, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
@@ -337,10 +338,13 @@ class _Aggregation:
 def result_type(op: str, kind: Type | None) -> Type:
     if kind is None or op in ("count", "count_distinct"):
         return LONG
+    if op in ("sum", "avg") and kind.name == "decimal":
+        more, scale = (10, kind.scale) if op == "sum" else (4, kind.scale + 4)
+        return bounded(kind.precision + more, scale)
     if op == "avg":
         return DOUBLE
     if op == "sum":
-        return LONG if kind.is_integer else DOUBLE if kind.is_float else Type("decimal", 18, kind.scale)
+        return LONG if kind.is_integer else DOUBLE
     return kind
 
 

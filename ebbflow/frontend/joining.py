@@ -16,9 +16,9 @@ from ebbflow.columns import written as w
 from ebbflow.columns.ddl import checked
 from ebbflow.columns.expression import Column as Read
 from ebbflow.columns.expression import Expr, Literal
-from ebbflow.columns.operations import same_words
+from ebbflow.columns.operations import cast, same_words
 from ebbflow.columns.resolve import near
-from ebbflow.columns.schema import Field
+from ebbflow.columns.schema import DIGITS, DOUBLE, Field, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import TypeMismatch, UnclearJoin, users_place
@@ -36,6 +36,24 @@ class Pair:
 
     left: Expr
     right: Expr
+
+    @property
+    def keys(self) -> Pair:
+        """The two with equal words where they are equal; null where the other side cannot have such a value."""
+        here, there = self.left.type, self.right.type
+        if same_words(here, there):
+            return self
+        if here.is_exact and there.is_exact:
+            common = Type("decimal", DIGITS, max(here.scale, there.scale))
+        else:
+            common = DOUBLE
+        return Pair(cast(self.left, common), cast(self.right, common))
+
+    @property
+    def are_comparable(self) -> bool:
+        here, there = self.left.type, self.right.type
+        decimals = "decimal" in (here.name, there.name) and max(here.scale, there.scale) <= DIGITS
+        return same_words(here, there) or (decimals and here.is_number and there.is_number)
 
 
 def join(graph: Graph, left: int, right: int, on: object, how: str, suffix: str | None) -> int:
@@ -68,8 +86,8 @@ def join(graph: Graph, left: int, right: int, on: object, how: str, suffix: str 
 
 def _inner(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]) -> int:
     place = users_place()
-    left, left_key = _with_keys(graph, left, [pair.left for pair in pairs])
-    right, right_key = _with_keys(graph, right, [pair.right for pair in pairs])
+    left, left_key = _with_keys(graph, left, [pair.keys.left for pair in pairs])
+    right, right_key = _with_keys(graph, right, [pair.keys.right for pair in pairs])
     left, right = graph.together((left, right), place)
     return graph.add(
         n.Join(graph.add(n.Arrange(left, left_key), place), graph.add(n.Arrange(right, right_key), place), columns),
@@ -78,6 +96,7 @@ def _inner(graph: Graph, left: int, right: int, pairs: list[Pair], columns: tupl
 
 
 def _semi(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
+    pairs = [pair.keys for pair in pairs]
     asked = [pair.right for pair in pairs]
     keys = list(zip(_key_names(asked, ()), asked))
     known = distinct(graph, project(graph, right, keys))
@@ -171,7 +190,7 @@ def _pairs(graph: Graph, left: int, right: int, on: object) -> list[Pair]:
         raise UnclearJoin("join does not know which rows belong together.", hint=_ON + shared)
     pairs = _read(graph, left, right, on)
     for pair in pairs:
-        if not same_words(pair.left.type, pair.right.type) or pair.left.type.precision != pair.right.type.precision:
+        if not pair.are_comparable:
             raise TypeMismatch(
                 f'join compares "{pair.left}" ({pair.left.type}) of {called(graph, left)}'
                 f' with "{pair.right}" ({pair.right.type}) of {called(graph, right)}.',

@@ -14,12 +14,15 @@ from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.pool import text_compare
 from ebbflow.columns.weights import (
     FLOAT_WORDS,
+    LARGEST_DECIMAL,
     float_add,
     float_read,
     int_add,
     int_fits,
+    int_fits_decimal,
     int_quotient,
     int_read,
+    rounded_quotient,
 )
 from ebbflow.operators.node import NUMBER, OP, SPEC, TB
 from ebbflow.operators.sums import AT, COLUMN, FIRST_COLUMN
@@ -30,7 +33,8 @@ DISTINCT, COUNTED, SUMMED, BAGGED, TOPPED, ASKED = 0, 1, 2, 3, 4, 5
 EACH = 6  # a distinct of whole records that are kept by part of their columns
 # ---- an aggregate in a description: op, lane (or column of the accumulator), shape ------------------
 COUNT_ROWS, COUNT_VALUES, SUM, AVG, MIN, MAX, COUNT_DISTINCT = 0, 1, 2, 3, 4, 5, 6
-WHOLE, REAL, TEXT = 0, 1, 2  # what a lane is: a whole number (its scale stands behind), a float, a text
+# What a lane is: a whole number, a float, a text, or a decimal, behind which stands how many digits its mean has more.
+WHOLE, REAL, TEXT, SCALED = 0, 1, 2, 3
 AGGREGATE = 4
 
 NULL = -9223372036854775808
@@ -64,12 +68,26 @@ def mean_of_floats(total_lane, count):
     return lane_of(float_of(total_lane) / np.float64(count))
 
 
-@kernel
-def whole_mean(H, acc, scale, count):
-    """The mean of scaled whole numbers, as a lane of a double."""
-    if scale == 1:
+@inline
+def exact_answer(H, W, nd, a, acc, count, rank):
+    """The sum or the mean of whole numbers or decimals, from their total; one that does not fit fails.
+
+    needs:  an aggregate described at a; a total at acc, of `count` values, not zero.
+    """
+    if H[a + 2] == SCALED:
+        x = H[acc]
+        fit = int_fits_decimal(H, acc)
+        if H[a] == AVG:
+            x = rounded_quotient(H[acc], H[acc + 1], count, H[a + 3])
+            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
+        if fit:
+            return x
+    elif H[a] == AVG:
         return int_quotient(H, acc, count)
-    return mean_of_floats(int_quotient(H, acc, scale), count)
+    elif int_fits(H, acc):
+        return int_read(H, acc)
+    fail(H, W, OVERFLOW, H[nd + NUMBER], rank, (a - H[nd + SPEC] - 1) // AGGREGATE)
+    return NULL
 
 
 @kernel
@@ -100,12 +118,8 @@ def answer_sums(H, W, nd, acc, rank):
                     x = float_read(H, at + 1)
                     if op == AVG:
                         x = mean_of_floats(x, count)
-                elif op == AVG:
-                    x = whole_mean(H, at + 1, H[a + 3], count)
-                elif int_fits(H, at + 1):
-                    x = int_read(H, at + 1)
                 else:
-                    fail(H, W, OVERFLOW, H[nd + NUMBER], rank, i)
+                    x = exact_answer(H, W, nd, a, at + 1, count, rank)
         H[out + 1 + i] = x
 
 
@@ -162,12 +176,7 @@ def one_aggregate(H, W, nd, a, v, vn, step, single, rank):
         if shape == REAL:
             x = float_read(H, acc)
             return x if op == SUM else mean_of_floats(x, count)
-        if op == AVG:
-            return whole_mean(H, acc, H[a + 3], count)
-        if int_fits(H, acc):
-            return int_read(H, acc)
-        fail(H, W, OVERFLOW, H[nd + NUMBER], rank, lane)
-        return NULL
+        return exact_answer(H, W, nd, a, acc, count, rank)
     best = NULL
     if single:
         for i in range(vn):

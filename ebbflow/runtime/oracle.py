@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.meaning import EPOCH
+from ebbflow.columns.meaning import EPOCH, quotient
 from ebbflow.columns.operations import IN_TURN, OPERATIONS
-from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
+from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
@@ -167,6 +167,12 @@ def in_range(number: int) -> int:
     return number
 
 
+def in_digits(units: int) -> int:
+    if abs(units) >= 10**DIGITS:
+        raise NumberOverflow(f"{units} has more than {DIGITS} digits.")
+    return units
+
+
 def row_function(expr: Expr, schema: Schema, values: Values) -> Callable[[Record], int]:
     """An expression as a function from a row's lanes to a lane."""
     if isinstance(expr, Column):
@@ -286,6 +292,12 @@ def aggregate(op: str, at: int, type: Type, group: Collection, values: Values) -
             return max(present, key=lambda lane: values.order(type, lane), default=NULL)
         case "sum" | "avg" if count == 0:  # as many rows taken away as there are
             return NULL
+        case "sum" if type.name == "decimal":
+            return in_digits(sum(lane * weight for lane, weight in weights.items()))
+        case "avg" if type.name == "decimal":
+            more = min(type.scale + 4, PRECISION) - type.scale
+            exact = Fraction(sum(lane * weight for lane, weight in weights.items()) * 10**more)
+            return in_digits(int(quotient(exact, count, 0)))
         case "sum" if not type.is_float:
             return in_range(sum(lane * weight for lane, weight in weights.items()))
         case "sum":
@@ -295,8 +307,7 @@ def aggregate(op: str, at: int, type: Type, group: Collection, values: Values) -
                 exact_sum((values.decode(type, lane), weight) for lane, weight in weights.items()) / count
             )
         case "avg":
-            scaled = sum(lane * weight for lane, weight in weights.items())
-            return float_lane(scaled / 10**type.scale / count if type.scale else scaled / count)
+            return float_lane(sum(lane * weight for lane, weight in weights.items()) / count)
     raise AssertionError(op)
 
 

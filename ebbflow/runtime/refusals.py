@@ -9,6 +9,8 @@ import numpy as np
 
 from ebbflow.columns.evaluate import overflowed
 from ebbflow.columns.lanes import from_lane
+from ebbflow.columns.schema import DIGITS
+from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
@@ -55,8 +57,9 @@ def refusal(worker) -> EbbflowError:
             )
         case h.OVERFLOW if cell.kind == kinds.REDUCE:
             group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
-            what = f"A sum in {name} leaves 64 bits, for the group {group or 'of all rows'}{when}."
-            return NumberOverflow(what, at=place, hint=STAYS)
+            sum_, leaves, hint = aggregate_of(worker, cell, word)
+            what = f"{sum_} in {name} {leaves}, for the group {group or 'of all rows'}{when}."
+            return NumberOverflow(what, at=place, hint=f"{hint}{STAYS}")
         case h.OVERFLOW:
             return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
         case h.DIFF_OVERFLOW:
@@ -106,6 +109,21 @@ def refuse_broken(workers) -> None:
             raise OutOfMemory(
                 f"The memory of worker {worker.me} ended so suddenly that what it held is lost.", hint=LOST
             )
+
+
+def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
+    """The aggregate that found no room: what it is called, how it left its type, and what to do."""
+    match worker.plan.graph.nodes[cell.node]:
+        case n.Reduce(source, _, n.Aggregates(aggregates)) if aggregates[number].column is not None:
+            each = aggregates[number]
+            said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
+            if worker.plan.graph.schemas[source][each.column].name == "decimal":
+                hint = (
+                    f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
+                )
+                return said, f"needs more than {DIGITS} digits", hint
+            return said, "leaves 64 bits", ""
+    return "A sum", "leaves 64 bits", ""
 
 
 def group_of(worker, cell) -> dict[str, object]:

@@ -15,7 +15,7 @@ import numpy as np
 from ebbflow import events, interrupts
 from ebbflow.columns.evaluate import REGISTERS, STEP, program, runs_in_blocks
 from ebbflow.columns.kernel import address_of
-from ebbflow.columns.schema import Schema, Type
+from ebbflow.columns.schema import PRECISION, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
 from ebbflow.operators import block, consolidate, edges, meeting, reducers, sums
@@ -553,6 +553,8 @@ OPS = {
 
 
 def shape_of(type: Type) -> int:
+    if type.name == "decimal":
+        return reducers.SCALED
     return reducers.REAL if type.is_float else reducers.TEXT if type.is_text else reducers.WHOLE
 
 
@@ -563,7 +565,8 @@ def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> li
             words += [OPS[a.op], 0, 0, 1]
         else:
             type = source[a.column]
-            words += [OPS[a.op], values.index(a.column), shape_of(type), 10**type.scale]
+            digits = min(type.scale + 4, PRECISION) - type.scale  # that a mean of decimals has more
+            words += [OPS[a.op], values.index(a.column), shape_of(type), digits]
     return words
 
 

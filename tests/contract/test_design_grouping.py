@@ -112,7 +112,7 @@ def test_aggregates_of_other_types():
         [(day, "x", Decimal("0.10"), True), (None, "y", Decimal("0.20"), False)],
         "d date, t string, m decimal(10,2), b boolean",
     )
-    assert found == [(day, "y", Decimal("0.30"), 2, 0.15, True, 1)]
+    assert found == [(day, "y", Decimal("0.30"), 2, Decimal("0.150000"), True, 1)]
 
 
 def test_expressions_in_and_over_aggregates_and_keys():

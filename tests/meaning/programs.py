@@ -16,7 +16,7 @@ from decimal import Decimal
 from random import Random
 
 from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.operations import typed
+from ebbflow.columns.operations import bounded, typed
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
@@ -75,11 +75,13 @@ def add_mod(x: Expr, y: Expr, k: int) -> Expr:
 def result_type(op: str, type: Type | None) -> Type:
     if op in ("count", "count_rows", "count_distinct"):
         return LONG
+    assert type is not None
+    if op in ("sum", "avg") and type.name == "decimal":
+        return bounded(type.precision + 10, type.scale) if op == "sum" else bounded(type.precision + 4, type.scale + 4)
     if op == "avg":
         return DOUBLE
-    if op == "sum" and type is not None:
-        return LONG if type.is_integer else DOUBLE if type.is_float else Type("decimal", 18, type.scale)
-    assert type is not None
+    if op == "sum":
+        return LONG if type.is_integer else DOUBLE
     return type
 
 

@@ -532,4 +532,60 @@ MUTANTS = [
         "        for v in (kinds.HOLD, kinds.OWES):\n            H[node + v + h.LEN] = 0\n",
         runtime="starved-1",
     ),
+    Mutant(
+        "a sum of decimals keeps its precision",
+        "operators/reducers.py",
+        "        fit = int_fits_decimal(H, acc)\n",
+        "        fit = int_fits(H, acc)\n",
+        claim="test_decimals_near_their_end_are_right_or_refused and sums",
+    ),
+    Mutant(
+        "a mean of decimals is cut off, not rounded",
+        "columns/weights.py",
+        "    if not below(rest * 2, d):\n        found += 1\n",
+        "",
+        claim="test_decimals_near_their_end_are_right_or_refused and means",
+    ),
+    Mutant(
+        "a mean of decimals of more than 18 digits is said",
+        "operators/reducers.py",
+        "            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL\n",
+        "            fit = True\n",
+        claim="test_decimals_near_their_end_are_right_or_refused and sums",
+    ),
+    Mutant(
+        "decimals are compared without regard to their scales",
+        "columns/evaluate.py",
+        "        unit = 10 ** abs(up) if abs(up) <= DIGITS else UNBOUNDED\n",
+        "        unit = 1\n",
+        claim="test_decimals_near_their_end_are_right_or_refused and compared",
+    ),
+    Mutant(
+        "what decimals add up to is not limited",
+        "columns/evaluate.py",
+        "        return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)\n",
+        "        return self.step(INT_STEPS[call.op], *args, into=into)\n",
+        claim="test_decimals_near_their_end_are_right_or_refused and computed",
+    ),
+    Mutant(
+        "a quotient of decimals has a digit too few",
+        "columns/evaluate.py",
+        "word(call.type.scale + y.scale - x.scale)",
+        "word(call.type.scale + y.scale - x.scale - 1)",
+        claim="test_decimals_near_their_end_are_right_or_refused and computed",
+    ),
+    Mutant(
+        "a total that does not fit on the way is refused",
+        "columns/weights.py",
+        """    low, high = product(np.int64(value), np.int64(diff))
+    carry = add_word(H, acc, low, 0)
+    H[acc + 1] += high + carry
+""",
+        """    low, high = product(np.int64(value), np.int64(diff))
+    carry = add_word(H, acc, low, 0)
+    H[acc + 1] += high + carry
+    H[acc] = min(max(H[acc], -LARGEST_DECIMAL), LARGEST_DECIMAL)
+""",
+        claim="test_decimals_near_their_end_are_right_or_refused and bags",
+    ),
 ]
