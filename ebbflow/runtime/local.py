@@ -262,9 +262,11 @@ class LocalRuntime:
                     part.buffered[name] = [passed[name]]
 
     def take(self, output: str) -> Rows:
-        blocks = self.done.pop(output, None)
+        blocks = self.done.get(output)
         if blocks:
-            return blocks[0] if len(blocks) == 1 else together(blocks)
+            rows = together(blocks)  # if there is no memory for it, nothing is gone
+            del self.done[output]
+            return rows
         return nothing(self.lanes[output], self.coordinates)
 
     def frontier(self, output: str) -> Antichain:

@@ -310,9 +310,11 @@ class SparkRuntime:
                     self.buffered[part][name] = [passed[name]]
 
     def take(self, output: str) -> Rows:
-        blocks = [self.loaded(block) for block in self.done.pop(output, [])]
+        blocks = [self.loaded(block) for block in self.done.get(output, ())]
         if blocks:
-            return together(blocks)
+            rows = together(blocks)  # if a file cannot be read, or there is no memory, nothing is gone
+            del self.done[output]
+            return rows
         lanes = self.outputs[output][1]
         return np.empty((lanes, 0), np.int64), np.empty((0, self.coordinates), np.int64), np.empty(0, np.int64)
 
