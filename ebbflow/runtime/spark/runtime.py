@@ -35,7 +35,7 @@ from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.runtime.image import Delta, links_kept, sections, segment
 from ebbflow.runtime.journal import Journal
-from ebbflow.runtime.ledger import LEDGER, Files, Ledger
+from ebbflow.runtime.ledger import LEDGER, Files, Ledger, begin
 from ebbflow.runtime.local import minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
@@ -431,6 +431,8 @@ class SparkRuntime:
 
     def _begin(self) -> None:
         with disk_refusals(f"{self.store.root} could not be begun"):
+            if self.is_durable:
+                begin(self.store)
             self.store.make()
             for directory in (*DIRECTORIES, *([LEDGER] if self.is_durable else [])):
                 self.store.make(directory)
