@@ -66,7 +66,7 @@ def begun(live, daemon: bool = False) -> tuple[threading.Thread, list]:
 
 def leave_with(kept: bool, workers: int) -> None:
     """The end of a `with` block, again and again, while another thread steps."""
-    for i in range(6):
+    for i in range(4):
         with program().run(**options(kept, workers)) as live:
             thread, done = begun(live)
             time.sleep(0.003 * i)
@@ -75,7 +75,7 @@ def leave_with(kept: bool, workers: int) -> None:
 
 
 def leave_with_an_error(kept: bool, workers: int) -> None:
-    for i in range(6):
+    for i in range(4):
         try:
             with program().run(**options(kept, workers)) as live:
                 thread, done = begun(live)
@@ -88,7 +88,7 @@ def leave_with_an_error(kept: bool, workers: int) -> None:
 
 
 def close_from_many(kept: bool, workers: int) -> None:
-    for _ in range(4):
+    for _ in range(3):
         live = program().run(**options(kept, workers))
         thread, done = begun(live)
         closing = [threading.Thread(target=live.close) for _ in range(8)]
@@ -126,7 +126,10 @@ def collected_in_mid_step(kept: bool, workers: int) -> None:
         live = program().run(**options(kept, workers))
         mine = lambda: try_to_close(live, refused)
         for at in range(0, 400, 50):
-            live.insert("edges", [(at + i, at + i + 1) for i in range(50)])
+            try:
+                live.insert("edges", [(at + i, at + i + 1) for i in range(50)])
+            except SessionClosed:
+                return
             cycle = Cycle()
             weakref.finalize(cycle, mine).atexit = False
             del cycle
@@ -134,6 +137,7 @@ def collected_in_mid_step(kept: bool, workers: int) -> None:
                 live.commit()
             except SessionClosed:
                 return
+            assert live.frontier("reach")
 
     threads = [threading.Thread(target=alone) for _ in range(3)]
     for thread in threads:
@@ -191,26 +195,49 @@ def interrupted_while_waiting(kept: bool, workers: int) -> None:
         assert len(live.snapshot("reach")) == 42, len(live.snapshot("reach"))
 
 
-CASES = {
-    act.__name__: act
+def first_sessions_at_once(kept: bool, workers: int) -> None:
+    """Nothing is linked yet, and several threads want all of it."""
+    raised: list = []
+
+    def alone() -> None:
+        try:
+            with program().run(**options(kept, workers)) as live:
+                live.insert("edges", [(0, 1), (1, 2)])
+                assert len(live.commit()["reach"]) == 3
+        except BaseException as error:
+            raised.append(error)
+
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=alone) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not raised, raised
+
+
+def others(kept: bool, workers: int) -> None:
+    """All in which the process goes on, one after the other."""
     for act in (
         leave_with,
         leave_with_an_error,
         close_from_many,
-        exit_with_a_daemon,
-        exit_with_daemons_that_wait,
         collected_in_mid_step,
         interrupted_while_waiting,
-    )
-}
+    ):
+        print(act.__name__, flush=True)
+        act(kept, workers)
+
+
+EXITS = {act.__name__: act for act in (exit_with_a_daemon, exit_with_daemons_that_wait)}
 
 
 def main(name: str, kept: str = "0", workers: str = "1") -> None:
     faulthandler.enable()
-    faulthandler.dump_traceback_later(120, exit=True)
+    faulthandler.dump_traceback_later(300, exit=True)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setswitchinterval(1e-5)
-    CASES[name](kept == "1", int(workers))
+    globals()[name](kept == "1", int(workers))
 
 
 if __name__ == "__main__":

@@ -619,7 +619,7 @@ class Session:
         raise unknown_method(name, "A session", FOREIGN_SESSION, [x for x in dir(Session) if not x.startswith("_")])
 
     def _work(self, targets: dict[str, Antichain], release: bool = False) -> None:
-        """A step, in this thread's turn; after the turn `_tell_all` calls subscribers, if there is something to tell."""
+        """A step, in this thread's turn; `_tell_all` calls subscribers after it, if there is something to tell."""
         with interrupts.held():
             self._advance(targets)
             if release:

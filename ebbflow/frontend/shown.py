@@ -9,6 +9,7 @@ Rule: at every time that is at or after `since`, the sum of what is kept is the 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
@@ -88,7 +89,8 @@ class Shown:
         if self.keeps_changes:
             self.unread.append(changes)
         if self._in_log > LOG and self._in_log > LOG + 2 * max(self._summed, self._log[0].count):
-            self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
+            with contextlib.suppress(MemoryError):  # then it is done another time: the new ones must not be lost
+                self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
         self._log.append(changes)
         self._in_log += changes.count
 

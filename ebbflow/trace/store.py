@@ -121,9 +121,7 @@ class Store:
         except FileNotFoundError:
             return []
 
-    def put(
-        self, directory: str, blocks: Sequence[Block], name: str | None = None, also: Sequence[str] = ()
-    ) -> str:
+    def put(self, directory: str, blocks: Sequence[Block], name: str | None = None, also: Sequence[str] = ()) -> str:
         """Write a file that is durable when this returns: its name.  Without one, the name is that of its content.
 
         A file of that content may be there already: a twin wrote the same.  A given name must be free: FileExistsError.
