@@ -19,8 +19,6 @@ import weakref
 import ebbflow as ebb
 from ebbflow.errors import SessionClosed, StepUnderWay
 
-ROWS = 3000
-
 
 def program(pause: float = 0.0) -> ebb.Dataflow:
     """A loop, so that a step walks for a while; with a pause, a function of the program that sleeps."""

@@ -146,13 +146,12 @@ def test_a_signal_handler_of_who_waits_is_refused_and_does_not_wait_for_itself()
         refused.append(number)
         go_on.set()
 
-    was = signal.signal(signal.SIGALRM, handler)
+    was = signal.signal(signal.SIGUSR1, handler)
     try:
         thread, go_on = holding(turns)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGUSR1)).start()
         turns.take("call", lambda: None)
         thread.join()
-        assert refused == [signal.SIGALRM]
+        assert refused == [signal.SIGUSR1]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, was)
+        signal.signal(signal.SIGUSR1, was)
