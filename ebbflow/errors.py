@@ -119,7 +119,7 @@ class SessionClosed(EbbflowError):
 
 
 class StepUnderWay(EbbflowError):
-    """A call that changes a session which is in the middle of a step."""
+    """A call to a session from within a step of it, or from within another call in the same thread."""
 
 
 class MissingPackage(EbbflowError):

@@ -203,6 +203,8 @@ def _give(kind: str) -> list[str]:
 
 # ---- machine code in this process
 
+_LINKERS: list[Linker] = []  # whoever has a function of one does not hold it
+
 
 class Linker:
     """Machine code that was linked into this process stays for its life."""
@@ -215,6 +217,7 @@ class Linker:
             cpu=ll.get_host_cpu_name(), features=ll.get_host_cpu_features().flatten(), jit=True, codemodel="large"
         )
         self.engine = ll.create_mcjit_compiler(ll.parse_assembly(""), self.machine)
+        _LINKERS.append(self)
         for name, thing in OBJECTS.items():
             ll.add_symbol(name, id(thing))
         ll.add_symbol("NRT_MemInfo_call_dtor", 1)  # named for arrays that own memory; none that comes in here does

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,8 @@ from ebbflow.columns.memory import Memory, all_memory
 F = TypeVar("F", bound=Callable[..., Any])
 
 LINE = 8  # words
+_reading = threading.Lock()  # of who links the bundle: two threads may begin their first session at once
+_compiling = threading.Lock()  # of who has it compiled, in other processes; who waits finds it there
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
@@ -113,7 +116,9 @@ def compile_all(progress: Callable[[int, int], None] | None = None) -> int:
     """Import every module that has kernels, so that all are compiled and kept; how many there are."""
     if INTERPRETED:
         return kernels()
-    if bundle() is None and not _compiled_together(progress):
+    with _compiling:
+        is_there = bundle() is not None or _compiled_together(progress)
+    if not is_there:
         from ebbflow.columns import compiler
 
         with compiler.told_to(progress):
@@ -135,7 +140,8 @@ def _compiled_together(progress: Callable[[int, int], None] | None) -> bool:
             compile_together(lambda done, total: show(done))
     else:
         compile_together(progress)
-    bundle.cache_clear()
+    with _reading:
+        _bundle.cache_clear()
     return bundle() is not None
 
 
@@ -144,7 +150,12 @@ def _import_all() -> None:
         importlib.import_module(module)
 
 
-@cache
 def bundle() -> Bundle | None:
     """All kernels of this package, linked; None when they have to be compiled, or loaded one by one."""
+    with _reading:
+        return _bundle()
+
+
+@cache
+def _bundle() -> Bundle | None:
     return read(bundle_path()) if is_private(directory()) else None

@@ -392,8 +392,8 @@ _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 def cast(x: Value, target: str, told: str | None = None) -> Value:
     """As Spark's try_cast: null where the value has no counterpart.
 
-    told: what neither the value nor the target says.  "float", where it is a 32-bit one, which has fewer digits as text;
-    else the zone of a cast between an instant and what clocks show (a datetime becomes a timestamp only from a
+    told: what neither the value nor the target says.  "float", where it is a 32-bit one, which has fewer digits as
+    text; else the zone of a cast between an instant and what clocks show (a datetime becomes a timestamp only from a
     timestamp_ntz).
     """
     if x is None:

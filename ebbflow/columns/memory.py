@@ -73,6 +73,7 @@ class Fixed:
             raise AddressTaken(f"the addresses from {base:#x} to {base + size:#x} are in use in this process.")
         self.base, self.size = base, size
         self._given_back = weakref.finalize(self, _libc.munmap, base, size)
+        self._given_back.atexit = False  # a thread may still be at work in it, and the system takes all of it anyway
         self.words = np.frombuffer((ctypes.c_int64 * (size // 8)).from_address(base), np.int64)
 
     def madvise(self, advice: int, start: int, length: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import RLock
 
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
@@ -39,9 +40,14 @@ class Graph:
         self.next_of: dict[int, int] = {}  # Feedback -> the node that becomes its next round
         self._known: dict[n.Node, int] = {}
         self._open: list[int] = []  # loops whose bodies are being written now, outermost first
+        self.lock = RLock()  # of who adds to it: a program may be written by several threads
 
     def add(self, node: n.Node, place: Place | None = None) -> int:
         """The number of this node; what it reads is brought into one loop first."""
+        with self.lock:
+            return self._add(node, place)
+
+    def _add(self, node: n.Node, place: Place | None) -> int:
         match node:
             case n.Concat(sources):
                 node = n.Concat(self.together(sources, place))
@@ -66,16 +72,17 @@ class Graph:
 
         If the body is refused, nothing of it stays.
         """
-        before = len(self.nodes), len(self.loops)
-        self.loops.append(Loop(self._open[-1] if self._open else None, max_rounds, on_limit))
-        self._open.append(before[1])
-        try:
-            yield before[1]
-        except BaseException:
-            self._forget(*before)
-            raise
-        finally:
-            self._open.pop()
+        with self.lock:  # to its end: whatever is added meanwhile is part of the body, and goes with it
+            before = len(self.nodes), len(self.loops)
+            self.loops.append(Loop(self._open[-1] if self._open else None, max_rounds, on_limit))
+            self._open.append(before[1])
+            try:
+                yield before[1]
+            except BaseException:
+                self._forget(*before)
+                raise
+            finally:
+                self._open.pop()
 
     def bind(self, feedback: int, following: int) -> int:
         """Give a loop variable its next round: this collection, inside the loop, which is returned."""

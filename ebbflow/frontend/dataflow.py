@@ -52,11 +52,7 @@ class Dataflow:
         Collection edges (src long, dst long)
         """
         _check_name(name, "input")
-        if any(isinstance(node, n.Input) and node.name == name for node in self.graph.nodes):
-            raise DuplicateName(
-                f'the input "{name}" is there already.',
-                hint="Use what flow.input returned, or give this one another name.",
-            )
+        self._refuse_twice(n.Input, name)
         columns = schema_of(schema)
         if not columns.fields:
             raise TypeMismatch(
@@ -77,9 +73,11 @@ class Dataflow:
                 "rows are replaced by key only where times have one coordinate.",
                 hint="Leave out key=, and give changes with diffs: live.apply(...).",
             )
-        node = self.graph.add(n.Input(name, columns, keys), users_place())
-        self.graph.names[node] = name
-        return Collection(self.graph, node)
+        with self.graph.lock:
+            self._refuse_twice(n.Input, name)  # again: another thread may have been quicker
+            number = self.graph.add(n.Input(name, columns, keys), users_place())
+            self.graph.names[number] = name
+        return Collection(self.graph, number)
 
     def output(self, name: str, collection: Collection, changes: bool = True) -> None:
         """Name a result.  `changes=False` keeps no changes for `live.changes`, only what snapshots need.
@@ -106,15 +104,16 @@ class Dataflow:
             raise PlanError(
                 f'the output "{name}" belongs to another dataflow.', hint="Build it from inputs of this one."
             )
-        if any(isinstance(node, n.Output) and node.name == name for node in self.graph.nodes):
-            raise DuplicateName(f'the output "{name}" is there already.', hint="Give this one another name.")
+        self._refuse_twice(n.Output, name)
         if self.graph.scopes[collection._node]:
             raise PlanError(
                 f'the output "{name}" is a collection inside a loop.',
                 hint="What comes out of a loop is what iterate returns.",
             )
-        self.graph.names.setdefault(collection._node, name)
-        self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
+        with self.graph.lock:
+            self._refuse_twice(n.Output, name)
+            self.graph.names.setdefault(collection._node, name)
+            self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
 
     def iterate(
         self,
@@ -245,6 +244,15 @@ class Dataflow:
         raise NotBuiltYet(
             "SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate."
         )
+
+    def _refuse_twice(self, kind: type[n.Input] | type[n.Output], name: str) -> None:
+        if any(isinstance(node, kind) and node.name == name for node in self.graph.nodes):
+            if kind is n.Output:
+                raise DuplicateName(f'the output "{name}" is there already.', hint="Give this one another name.")
+            raise DuplicateName(
+                f'the input "{name}" is there already.',
+                hint="Use what flow.input returned, or give this one another name.",
+            )
 
     def _ready(self) -> None:
         """Refuse a plan that could not run."""

@@ -456,7 +456,9 @@ class Given:
         if self._words:
             width = len(self.schema)
             rows = np.array(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
-            self._blocks.append(Changes(rows[:width], rows[width:-1].T, rows[-1]))
+            block = Changes(rows[:width], rows[width:-1].T, rows[-1])
+            # no call between the two: an interruption would leave the rows twice, or nowhere
+            self._blocks += [block]
             self._words = []
 
     # ---- times and diffs of rows ---------------------------------------------------------------

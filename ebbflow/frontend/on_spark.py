@@ -187,13 +187,14 @@ def deliver(
         return Delivery(query_id, batch_id, count, hash_, runtime.step, True)
     if staged is not None:
         _take_in(session, staged)
-    before = runtime.delivery
+    before, state = runtime.delivery, runtime.state
     runtime.delivery = {"query": query_id, "batch": batch_id, "rows": count, "hash": hash_}
     try:
-        session._step(_targets(session, staged, frontiers))
+        session._work(_targets(session, staged, frontiers))
     except BaseException:
-        runtime.delivery = before
-        session._drop_given()  # rows of earlier deliveries, which count, go on waiting
+        if runtime.state is state:  # an interruption may come when the step counts already
+            runtime.delivery = before
+            session._drop_given()  # rows of earlier deliveries, which count, go on waiting
         raise
     return Delivery(query_id, batch_id, count, hash_, runtime.step, False)
 

@@ -4,14 +4,18 @@ Rows go in with their times, `advance_to` says that no earlier ones will follow 
 with the times at which they hold.  A session checks and keeps what it is given; the runtime sees rows only when there
 is work to do with them, so that a step that is refused leaves both as they were.
 
+Several threads may call one session: each call has its turn, and subscribers are called between turns.
+
 Rule: a call either happens or raises and changes nothing.  What is complete was shown once, and is never taken back.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
+from threading import Lock, get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, overload
 
@@ -31,7 +35,6 @@ from ebbflow.errors import (
     NotBuiltYet,
     NotComplete,
     SessionClosed,
-    StepUnderWay,
     TypeMismatch,
     UnknownInput,
     UnknownOption,
@@ -47,6 +50,7 @@ from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corner
 from ebbflow.frontend.table import Table, plain
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, Time, antichain, before
+from ebbflow.turns import Turns
 
 if TYPE_CHECKING:
     from ebbflow.columns.pool import Pool
@@ -73,17 +77,38 @@ class Runtime(Protocol):
     def close(self) -> None: ...
 
 
+Notice = tuple[Callable[[Table, list[Time]], object], Table, list[Time]]
+
+
 class Standing:
     """What every call looks at.  Not the session's own attributes: a class that knows what to say of a method it does
     not have (`__getattr__`) takes three times as long to read one.
     """
 
-    __slots__ = ("advance_moment", "inputs", "is_closed", "is_pulled", "is_working", "outputs")
+    __slots__ = (
+        "advance_moment",
+        "inputs",
+        "is_closed",
+        "is_pulled",
+        "is_restless",
+        "notices",
+        "outputs",
+        "stages",
+        "steps",
+        "telling",
+        "turns",
+    )
 
     def __init__(self, inputs: dict[str, Given], outputs: dict[str, Shown], advance_moment: Callable[..., int] | None):
+        self.turns = Turns()
         self.inputs, self.outputs, self.advance_moment = inputs, outputs, advance_moment
-        self.is_closed = self.is_working = False
+        self.is_closed = False
         self.is_pulled = False  # whether it is known that the runtime has nothing to show that no output has
+        self.steps = 0  # how many were begun in which the runtime may have got something to show
+        self.is_restless = False  # whether the last step left something to put in order
+        self.stages = False  # whether the runtime takes frames of Spark
+        self.notices: deque[Notice] = deque()  # what subscribers have not been told yet, in the order of the steps
+        self.telling = Lock()  # of the thread that tells them
 
 
 class Session:
@@ -182,10 +207,8 @@ class Session:
         for node in self._graph.nodes:
             if isinstance(node, n.Output):
                 self._show(node, ((0,) * width,), ((0,) * width,))
-        self._notices: deque[tuple[Callable[[Table, list[Time]], object], Table, list[Time]]] = deque()
-        self._is_delivering = False
         self._keeping: Keeping | None = None
-        self._stages = hasattr(self._runtime, "stage")  # frames of Spark
+        self._at.stages = hasattr(self._runtime, "stage")
         self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
         if getattr(self._runtime, "is_durable", False):
             try:
@@ -208,13 +231,21 @@ class Session:
         try:
             if self._keeping is None:
                 self.close()
-            elif not self._at.is_closed:  # it goes on another day: what was given and read is kept
-                if self._keeping.has_news or getattr(self._runtime, "since_step", None):  # rows in files
-                    self._step({})
-                self._release()
+            else:
+                self._at.turns.take("close", self._leave, self._keeping)
+                self._tell_all()
         except BaseException:
-            self._release()
+            turns = self._at.turns
+            if not turns.is_taken and not turns.line:  # else this one has waited, and waits no longer
+                self._release()
             raise
+
+    def _leave(self, keeping: Keeping) -> None:
+        """It goes on another day: what was given and read is kept."""
+        if not self._at.is_closed:
+            if keeping.has_news or getattr(self._runtime, "since_step", None):  # rows in files
+                self._work({})
+            self._let_go()
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{plain(given.name)} {told(given.frontier)}" for given in self._inputs.values())
@@ -266,12 +297,6 @@ class Session:
         >>> live.snapshot("copy", at=2).rows(), live.snapshot("copy").rows()
         ([(1, 100, 1), (2, 50, 1)], [(1, 80, 1), (2, 50, 1)])
         """
-        given = self._given("upsert", name)
-        if not given.key:
-            raise NoKey(
-                f'upsert replaces rows by key, and the input "{plain(name)}" has no key.',
-                hint=f'Declare it as flow.input("{plain(name)}", ..., key="..."), or use insert and delete.',
-            )
         self._edit("upsert", name, rows, time, 1)
 
     def apply(self, name: str, table: Any, time: Any = None, diff: Any = None) -> None:
@@ -293,10 +318,30 @@ class Session:
 
     def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
         here = self._at
+        turns = here.turns
+        if type(rows) is not list and hasattr(rows, "__next__") and name in here.inputs:
+            rows = list(rows)  # before its turn: whoever makes them may call this session
+        if turns.is_taken or turns.line:
+            turns.serve(verb, self._take_in, verb, name, rows, time, diff)
+            return
+        with turns.lock:
+            turns.is_taken = True
+            try:
+                self._take_in(verb, name, rows, time, diff)
+            finally:
+                turns.is_taken = False
+
+    def _take_in(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
+        here = self._at
         given = here.inputs.get(name) if type(name) is str else None
-        if given is None or not given.frontier or here.is_working or here.is_closed:
+        if given is None or not given.frontier or here.is_closed:
             given = self._given(verb, name)  # which says why not
-        if self._stages and on_spark.is_frame(rows):
+        if verb == "upsert" and not given.key:
+            raise NoKey(
+                f'upsert replaces rows by key, and the input "{plain(name)}" has no key.',
+                hint=f'Declare it as flow.input("{plain(name)}", ..., key="..."), or use insert and delete.',
+            )
+        if here.stages and on_spark.is_frame(rows):
             on_spark.give(self, given, verb, rows, time, diff)
         else:
             given.edit(verb, rows, time, diff)
@@ -323,7 +368,9 @@ class Session:
         ebbflow.errors.TypeMismatch: deliver belongs to a program that runs on Spark.
         ...
         """
-        return on_spark.deliver(self, frames, query_id, batch_id, frontiers, most)
+        taken = self._at.turns.take("deliver", on_spark.deliver, self, frames, query_id, batch_id, frontiers, most)
+        self._tell_all()
+        return taken
 
     def _given(self, verb: str, name: str) -> Given:
         given = self._inputs.get(name) if isinstance(name, str) else None
@@ -337,17 +384,9 @@ class Session:
             raise UnknownInput(
                 f'{verb} looks for the input "{plain(name)}"; this flow has: {listed(list(self._inputs))}.', hint=hint
             )
-        if self._at.is_working:
-            self._refuse_working(verb)
         if self._at.is_closed or not given.frontier:
             self._refuse_closed(verb, f'the input "{plain(name)}"')
         return given
-
-    def _refuse_working(self, verb: str) -> NoReturn:
-        raise StepUnderWay(
-            f"{verb} comes in the middle of a step of this session, from a function of the program or another thread.",
-            hint="Wait until the step is done; live.subscribe(name, fn) calls fn then.",
-        )
 
     def _refuse_closed(self, verb: str, what: str) -> NoReturn:
         whose = "the session" if self._at.is_closed else what
@@ -385,8 +424,21 @@ class Session:
         [(9,)]
         """
         here = self._at
-        if here.is_working:
-            self._refuse_working("advance_to")
+        turns = here.turns
+        if turns.is_taken or turns.line:
+            turns.serve("advance_to", self._advance_to, time, inputs)
+        else:
+            with turns.lock:
+                turns.is_taken = True
+                try:
+                    self._advance_to(time, inputs)
+                finally:
+                    turns.is_taken = False
+        if here.notices:
+            self._tell_all()
+
+    def _advance_to(self, time: Any, inputs: dict[str, Any]) -> None:
+        here = self._at
         if here.is_closed:
             self._refuse_closed("advance_to", "")
         if type(time) is int and not inputs and here.advance_moment is not None and self._take_moment(time):
@@ -411,7 +463,7 @@ class Session:
                     hint="Give a later time"
                     + ("." if len(self._inputs) == 1 else ", or name the inputs that go on: advance_to(name=time)."),
                 )
-        self._step(targets)
+        self._work(targets)
 
     def _take_moment(self, time: int) -> bool:
         """The shortest step: rows of one input at one time, and all inputs go on alike.  Whether it was that."""
@@ -433,12 +485,12 @@ class Session:
         results: dict[str, Array] = {}
         is_held = interrupts.hold()
         try:
-            here.is_working = True
+            here.turns.stepping = get_ident()
             try:
                 assert here.advance_moment is not None
                 taken = here.advance_moment(only.name, moment, rows, frontier, results)
             finally:
-                here.is_working = False
+                here.turns.stepping = 0
             if not taken:
                 return False
             for given in here.inputs.values():
@@ -462,10 +514,10 @@ class Session:
         finally:
             if is_held:
                 interrupts.let_go()
-        if self._notices:
-            self._deliver()
         if taken == RESTLESS:
-            self._rest()
+            here.is_restless = True
+            if not here.notices:
+                self._rest()
         return True
 
     def _as_frontier(self, value: Any, verb: str = "advance_to") -> Antichain:
@@ -492,8 +544,14 @@ class Session:
         >>> live.commit()["copy"].rows()
         [(1, 2, 1, -1)]
         """
-        if self._at.is_working:
-            self._refuse_working("commit")
+        turns = self._at.turns
+        tables = turns.take("commit", self._commit_now)
+        if tables is None:  # subscribers hear of it first
+            self._tell_all()
+            tables = turns.take("commit", self._read_all)
+        return tables
+
+    def _commit_now(self) -> dict[str, Table] | None:
         open_ = [given for given in self._inputs.values() if given.frontier]
         if self._at.is_closed or not open_:
             self._refuse_closed("commit", "every input")
@@ -504,17 +562,16 @@ class Session:
                 f"commit would open the time after {told(now)}, and there is none: a time fits 64 bits.",
                 hint="close() says that no more input comes, and does what is left to do.",
             )
-        self._step({given.name: ((*now[:-1], now[-1] + 1),) for given in open_})
-        kept = {name: shown for name, shown in self._outputs.items() if shown.keeps_changes}
-        for shown in kept.values():
-            self._pull(shown)
-        unread = [(shown, shown.unread) for shown in kept.values()]
-        try:
-            return {name: self.changes(name) for name in kept}
-        except MemoryError:  # the step is done; what it changed is still to be read
-            for shown, changes in unread:
-                shown.unread = changes
-            raise
+        self._work({given.name: ((*now[:-1], now[-1] + 1),) for given in open_})
+        return None if self._at.notices else self._read_all()
+
+    def _read_all(self) -> dict[str, Table]:
+        """The changes of every output that keeps them; nothing is gone before all of it is there."""
+        kept = [shown for shown in self._outputs.values() if shown.keeps_changes]
+        tables = {shown.name: self._unread(shown) for shown in kept}
+        for shown in kept:
+            shown.unread = []
+        return tables
 
     def close(self) -> None:
         """Say that no more input comes, ever, and do what is left to do.  Results stay readable.
@@ -528,10 +585,12 @@ class Session:
         >>> live.frontier("copy"), live.changes("copy").rows()
         ([], [(1, 2, 1000, 1)])
         """
-        if self._at.is_working:
-            self._refuse_working("close")
+        self._at.turns.take("close", self._close_now)
+        self._tell_all()
+
+    def _close_now(self) -> None:
         if not self._at.is_closed:
-            self._step(dict.fromkeys(self._inputs, ()), release=True)
+            self._work(dict.fromkeys(self._inputs, ()), release=True)
 
     def discard(self) -> None:
         """Drop the rows given since the last step that succeeded.  If one was refused, drop all that it was to take.
@@ -545,8 +604,9 @@ class Session:
         >>> live.commit()["copy"].rows()
         []
         """
-        if self._at.is_working:
-            self._refuse_working("discard")
+        self._at.turns.take("discard", self._discard_now)
+
+    def _discard_now(self) -> None:
         for name, frontier in self._refused.items():
             self._inputs[name].drop_waiting(frontier)
         if hasattr(self._runtime, "drop_staged"):
@@ -567,20 +627,30 @@ class Session:
             known = [x for x in dir(Session) if not x.startswith("_")]
             raise unknown_method(name, "A session", FOREIGN_SESSION, known)
 
-    def _step(self, targets: dict[str, Antichain], release: bool = False) -> None:
+    def _work(self, targets: dict[str, Antichain], release: bool = False) -> None:
+        """A step, in this thread's turn; `_tell_all` calls subscribers after it, if there is something to tell."""
         with interrupts.held():
             self._advance(targets)
             if release:
-                self._release()
-        self._deliver()
-        self._rest()
+                self._let_go()
+        self._at.is_restless = True
+        if not self._at.notices:
+            self._rest()
+
+    def _tell_all(self) -> None:
+        """After a turn: subscribers hear of the step, and then what it left is put in order."""
+        if self._at.notices:
+            self._deliver()
+            if self._at.is_restless:
+                self._at.turns.take("advance_to", self._rest)
 
     def _advance(self, targets: dict[str, Antichain]) -> None:
         """Do the work that these frontiers allow, and take note of it."""
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
-        self._at.is_working, self._at.is_pulled = True, False
+        self._begin_to_show()
+        self._at.turns.stepping = get_ident()
         try:
             for name, given in self._inputs.items():
                 interrupts.look()
@@ -596,7 +666,7 @@ class Session:
             self._refused = frontiers
             raise
         finally:
-            self._at.is_working = False
+            self._at.turns.stepping = 0
         self._refused = {}
         for name, given in self._inputs.items():
             given.settle(dues[name])
@@ -644,30 +714,31 @@ class Session:
 
     def _tell(self, shown: Shown, new: Changes) -> None:
         changes = self._as_table(shown, new)
-        for fn in shown.subscribers:
-            self._notices.append((fn, changes, list(shown.frontier)))
+        for fn in tuple(shown.subscribers):
+            self._at.notices.append((fn, changes, list(shown.frontier)))
 
     def _deliver(self) -> None:
         """Call the subscribers.  All of them hear of everything, in order, whatever one of them raises or starts.
 
-        One that is interrupted by Ctrl-C has not heard: it is told again after the next step.
+        It is nobody's turn meanwhile: they may call the session.  One thread tells them at a time; what another one's
+        step has to tell, or a step that a subscriber makes, is told by the thread that is at it.  A subscriber that is
+        interrupted by Ctrl-C has not heard: it is told again after the next step.
         """
-        if self._is_delivering or not self._notices:
-            return
         raised: list[BaseException] = []
+        notices, telling = self._at.notices, self._at.telling
         with interrupts.held():
-            self._is_delivering = True
-            try:
-                while self._notices:
-                    fn, changes, frontier = self._notices[0]
-                    try:
-                        with interrupts.allowed():
-                            fn(changes, frontier)
-                    except Exception as error:
-                        raised.append(error)
-                    self._notices.popleft()
-            finally:
-                self._is_delivering = False
+            while notices and telling.acquire(blocking=False):
+                try:
+                    while notices:
+                        fn, changes, frontier = notices[0]
+                        try:
+                            with interrupts.allowed():
+                                fn(changes, frontier)
+                        except Exception as error:
+                            raised.append(error)
+                        notices.popleft()
+                finally:
+                    telling.release()
         if raised:
             for other in raised[1:]:
                 raised[0].add_note(f"another subscriber raised too: {other!r}")
@@ -675,10 +746,16 @@ class Session:
 
     def _rest(self) -> None:
         """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
+        self._at.is_restless = False
         if not self._at.is_closed and self._rests is not None:
-            self._rests()
+            with interrupts.allowed():
+                self._rests()
 
     def _release(self) -> None:
+        """Give everything back that the runtime holds, when nobody is in the middle of something."""
+        self._at.turns.take("close", self._let_go)
+
+    def _let_go(self) -> None:
         if not self._at.is_closed:
             for shown in self._outputs.values():
                 self._pull(shown)
@@ -690,7 +767,7 @@ class Session:
     def _shown(self, verb: str, name: str) -> Shown:
         shown = self._outputs.get(name) if isinstance(name, str) else None
         if shown is None and self._declared(name) is not None:
-            self.add_output(name)
+            self._add_output(name)
             shown = self._outputs[name]
         if shown is None:
             if isinstance(name, str) and name in self._inputs:
@@ -706,15 +783,22 @@ class Session:
         follow(self._graph, self._written)
         return next((node for node in self._graph.nodes if isinstance(node, n.Output) and node.name == name), None)
 
+    def _begin_to_show(self) -> None:
+        """From here on the runtime may have something to show that no output has."""
+        self._at.is_pulled = False
+        self._at.steps += 1
+
     def _pull(self, shown: Shown) -> Changes | None:
         """What became complete since the runtime was last asked."""
-        if self._at.is_closed or self._at.is_pulled:
+        here = self._at
+        if here.is_closed or here.is_pulled or shown.pulled_at == here.steps:
             return None
-        taken = self._runtime.take(shown.name)
-        if not len(taken[2]):
-            return None
-        new = Changes(*taken)
-        shown.add(new)
+        with interrupts.held():  # what the runtime has given, and no output has yet, would be lost
+            taken, shown.pulled_at = self._runtime.take(shown.name), here.steps
+            if not len(taken[2]):
+                return None
+            new = Changes(*taken)
+            shown.add(new)
         return new
 
     def _as_table(self, shown: Shown, changes: Changes) -> Table:
@@ -747,8 +831,18 @@ class Session:
         >>> live.changes("copy").rows()
         [(1, 2, 3, 1)]
         """
-        here = self._at
-        shown = here.outputs.get(name) if type(name) is str else None
+        turns = self._at.turns
+        if turns.is_taken or turns.line:
+            return turns.serve("changes", self._changes, name, as_spark, since)
+        with turns.lock:
+            turns.is_taken = True
+            try:
+                return self._changes(name, as_spark, since)
+            finally:
+                turns.is_taken = False
+
+    def _changes(self, name: str, as_spark: bool, since: Any) -> Any:
+        shown = self._at.outputs.get(name) if type(name) is str else None
         if shown is None:
             shown = self._shown("changes", name)
         if not shown.keeps_changes:
@@ -757,13 +851,18 @@ class Session:
                 hint="Leave changes=False out of flow.output, use subscribe to see changes go by, or read snapshot.",
             )
         cursor = None if since is None else self._as_frontier(since, "changes")
-        if not here.is_pulled:
-            self._pull(shown)
-        unread = shown.unread
-        found = joined(unread) if unread else self._nothing(shown)
-        table = self._as_table(shown, found if cursor is None else _from(found, cursor))
+        table: Any = self._unread(shown, cursor)
+        if as_spark:
+            table = on_spark.as_frame(self, table)
         shown.unread = []  # a list of its own, also if nothing was read: reading is news
-        return on_spark.as_frame(self, table) if as_spark else table
+        return table
+
+    def _unread(self, shown: Shown, cursor: Antichain | None = None) -> Table:
+        """What nobody has read yet; it stays unread."""
+        if not self._at.is_pulled:
+            self._pull(shown)
+        found = joined(shown.unread) if shown.unread else self._nothing(shown)
+        return self._as_table(shown, found if cursor is None else _from(found, cursor))
 
     def _nothing(self, shown: Shown) -> Changes:
         return nothing(len(shown.schema), len(self._coordinates))
@@ -791,6 +890,9 @@ class Session:
         >>> live.snapshot("copy", at=4).rows(), live.snapshot("copy").rows()
         ([(1, 2, 2)], [(1, 2, 1)])
         """
+        return self._at.turns.take("snapshot", self._snapshot, name, at, as_spark)
+
+    def _snapshot(self, name: str, at: Any, as_spark: bool) -> Any:
         shown = self._shown("snapshot", name)
         time = self._last_time(shown) if at is None else self._readable("snapshot", shown, at)
         self._pull(shown)
@@ -842,6 +944,9 @@ class Session:
         >>> live.frontier("copy")
         [(8,)]
         """
+        return self._at.turns.take("frontier", self._frontier, name)
+
+    def _frontier(self, name: str) -> list[Time]:
         if isinstance(name, str) and name in self._inputs and name not in self._outputs:
             return list(self._inputs[name].frontier)
         return list(self._shown("frontier", name).frontier)
@@ -862,6 +967,9 @@ class Session:
         [(1, 2, 3, 1)] [(8,)]
         >>> stop()
         """
+        return self._at.turns.take("subscribe", self._subscribe, name, fn)
+
+    def _subscribe(self, name: str, fn: Callable[[Table, list[Time]], object]) -> Callable[[], None]:
         shown = self._shown("subscribe", name)
         if not callable(fn):
             raise TypeMismatch(
@@ -872,7 +980,7 @@ class Session:
         shown.subscribers.append(fn)
 
         def unsubscribe() -> None:
-            if fn in shown.subscribers:
+            with contextlib.suppress(ValueError):  # it has ended already; in any thread, at any time
                 shown.subscribers.remove(fn)
 
         return unsubscribe
@@ -895,6 +1003,9 @@ class Session:
         >>> live.snapshot("ends").rows()
         [(2, 1), (3, 1)]
         """
+        self._at.turns.take("add_output", self._add_output, name)
+
+    def _add_output(self, name: str) -> None:
         if name in self._outputs:
             return
         node = self._declared(name)
@@ -913,7 +1024,7 @@ class Session:
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
-        self._at.is_pulled = False
+        self._begin_to_show()
         since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
         frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)
@@ -933,6 +1044,9 @@ class Session:
         >>> "rows" in live.counters()
         True
         """
+        return self._at.turns.take("counters", self._counters)
+
+    def _counters(self) -> dict[str, Any]:
         counters = getattr(self._runtime, "counters", None)
         return dict(counters()) if counters is not None else {}
 

@@ -80,6 +80,7 @@ class Shown:
         self.name, self.schema, self.keeps_changes = name, schema, keeps_changes
         self.since, self.frontier = since, frontier
         self.unread: list[Changes] = []
+        self.pulled_at = -1  # how many steps had begun when the runtime was last asked
         self.subscribers: list[Callable[[Table, list[Time]], object]] = []
         self._log: list[Changes] = []
         self._in_log, self._summed = 0, 0  # how many are in it, and how many of them were summed up

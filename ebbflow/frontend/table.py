@@ -12,6 +12,7 @@ import html
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ FEW = 64  # rows below which setting up a clever sort costs more than sorting
 SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
 NO_TIMES = np.empty(0, np.int64)
 MUCH = 1 << 16  # words that a system hands out page by page
+_arranging = RLock()  # of who puts the rows of a table in order: several threads may read one
 MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
@@ -271,8 +273,12 @@ class Table:
     # ---- the rows, in order ----------------------------------------------------------------
 
     def _put_in_order(self) -> None:
-        if self._sorted or self._is_quickly_sorted():
-            return
+        if not self._sorted:
+            with _arranging:
+                if not self._sorted and not self._is_quickly_sorted():
+                    self._sort()
+
+    def _sort(self) -> None:
         keys = sort_keys(self._lanes, self.record, self._pool)
         if self._times is not None:
             keys = [*self._times.T, *keys]
@@ -339,6 +345,10 @@ class Table:
         """A few rows: Python sorts them before numpy has begun."""
         if not self._count:
             return []
+        with _arranging:  # another thread may be at putting them in order
+            return self._few_rows()
+
+    def _few_rows(self) -> list[tuple[Any, ...]]:
         times: list[Any] | None = None
         if self._words is not None:
             columns = self._words.tolist()
@@ -432,10 +442,12 @@ class Table:
     if not TYPE_CHECKING:  # a type checker knows the methods there are
 
         def __getattr__(self, name: str) -> Any:
-            if name in ("_lanes", "_times", "_weights") and (words := self._words) is not None:  # nobody asked yet
-                self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
-                self._words = None  # from here on the parts may be put in order
-                return getattr(self, name)
+            if name in ("_lanes", "_times", "_weights"):  # nobody asked for it yet
+                with _arranging:
+                    if (words := self._words) is not None:
+                        self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
+                        self._words = None  # from here on the parts may be put in order
+                    return object.__getattribute__(self, name)
             known = [x for x in dir(Table) if not x.startswith("_")]
             raise unknown_method(name, "A Table", aliases.FOREIGN_TABLE, known)
 

@@ -9,6 +9,7 @@ Rule: a key has at most one row at every time, and nothing here changes until th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -114,7 +115,8 @@ class Keyed:
             return
         self._rows.since.update(outcome.rows)
         if len(self._rows.since) > FOLD + len(self._rows.places) // 4:
-            self._rows = self._sorted_in(self._rows)
+            with contextlib.suppress(MemoryError):  # then it is done another time: the step counts
+                self._rows = self._sorted_in(self._rows)
 
     # ---- few edits: one at a time -----------------------------------------------------------
 

@@ -28,6 +28,7 @@ from ebbflow.dataflow.plan_json import to_json
 from ebbflow.errors import (
     ChangesNotKept,
     CheckpointDiffers,
+    DamagedFile,
     DeadLetters,
     DeliveryRefused,
     EbbflowError,
@@ -277,6 +278,11 @@ class Feed:
             )
         note = marks.read(path)
         if note is None or note["query"] != query_id:
+            if last is not None and (query_id, batch_id) == (last["query"], last["batch"]):
+                raise DamagedFile(
+                    f"the file {path} is missing, by which batch {batch_id} was judged when it was taken in.",
+                    hint="Put it back from a copy; what came too late then cannot be told without it.",
+                )
             frontiers = {name: [list(time) for time in self.live.frontier(name)] for name in self.names}
             published = marks.read(self.place / PUBLISHED) or {"step": 0, "outdone": {}}
             note = {
@@ -485,7 +491,11 @@ class Feed:
     def _outdone(self, note: Mapping[str, Any], name: str) -> Outdone:
         file = note["outdone"].get(name)
         if file is not None:
-            return Outdone.read((self.place / "outdone" / file).read_bytes())
+            path = self.place / "outdone" / file
+            try:
+                return Outdone.read(path.read_bytes())
+            except (OSError, ValueError) as error:
+                raise DamagedFile(f"the file {path} is missing or damaged: {error}.") from None
         return Outdone.none(self.shapes[name].schema)
 
 

@@ -23,6 +23,7 @@ from ebbflow.errors import NoThread
 from ebbflow.operators.meeting import STOPPED
 from ebbflow.runtime.walk import FAILED, FINISHED, FULL, PAUSED, walk
 from ebbflow.trace.heap import FUEL, MEETING
+from ebbflow.turns import working_for
 
 Job = Callable[[int], int]  # what is to be done in Python, given what the walk came back for
 
@@ -126,6 +127,7 @@ class Post:
         self.words, self.at = words, address_of(words)
         self.job: Job | None = None
         self.error: BaseException | None = None
+        self.asked_by = 0  # the thread that gave the order
         words[HEADER] = header
         words[WAIT], words[WAKE] = (ctypes.cast(f, ctypes.c_void_p).value for f in (_libc.sem_wait, _libc.sem_post))
         for at in (AWAKE, HEARD):
@@ -141,7 +143,9 @@ class Post:
                 told = int(stand_by(memory(), self.at))
                 if told != LEAVES:
                     assert self.job is not None
-                    self.give_answer(self.job(told))
+                    with working_for(self.asked_by):
+                        found = self.job(told)
+                    self.give_answer(found)
             except BaseException as error:
                 self.error = error
                 self.give_answer(FAILED)
@@ -178,7 +182,7 @@ class Crew:
     def ask(self, jobs: Sequence[Job]) -> None:
         """All of them walk; what is to be done in Python is the job of each."""
         for post, job in zip(self.posts, jobs, strict=True):
-            post.job = job
+            post.job, post.asked_by = job, threading.get_ident()
         give_orders(memory(), self._at, self._count)
 
     def answers(self) -> list[int]:

@@ -29,7 +29,7 @@ from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRef
 from ebbflow.runtime.host import Antichain, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.journal import Journal
-from ebbflow.runtime.ledger import LEDGER, Ledger
+from ebbflow.runtime.ledger import LEDGER, Ledger, begin
 from ebbflow.runtime.local import LocalRuntime, split, together
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import Files, Store, disk_refusals, local_path
@@ -160,7 +160,7 @@ class DurableRuntime:
         try:
             self._attach()
             with disk_refusals(f"{store.root} could not be begun"):
-                store.make()
+                begin(store)
                 store.make(LEDGER)
                 store.make(SEGMENTS)
                 deltas = {name: pages.delta() for name, pages in self.pages.items()}

@@ -2,7 +2,9 @@
 
 A step counts when its record is there, and a record comes to be by one `link` that never replaces anything: of two
 sessions that go on from the same step one is told that it lost.  Records are numbered, each holds the hash of the one
-before, and names every file that the state after it needs.
+before, and names every file that the state after it needs.  The last KEPT of them stay; where there are fewer yet,
+stand-ins have their places.  A step removes the oldest entry only when its own record is durable, so an entry too few
+means that one was taken away, the newest perhaps, and not that a process died.
 
     ledger = Ledger.open(store)                         # None where there is none yet
     ledger = Ledger.create(store, manifest, state, files)        # step 0
@@ -10,7 +12,8 @@ before, and names every file that the state after it needs.
     ledger.commit(state, files)                         # files: {"segments": {name: length, ...}, ...}
 
 Rule: a record never changes, nothing falls back to an earlier one by itself, and a file goes only when no record that
-is kept speaks of it.
+is kept speaks of it.  From the first file to the manifest a mark says that a checkpoint is being begun; without it, and
+without a manifest, a directory that holds any part of a checkpoint is refused.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession, UnknownStep
@@ -28,6 +32,7 @@ from ebbflow.trace.store import Store, disk_refusals
 FORMAT = 4  # of the files and of what the words in them mean
 KEPT = 3  # records, and what they speak of
 MANIFEST, LEDGER = "manifest", "ledger"
+BEGINNING = "beginning"  # the mark
 
 Files = dict[str, dict[str, int]]  # by directory, the length of each file
 
@@ -37,6 +42,7 @@ class Record(NamedTuple):
     state: dict[str, Any]
     files: Files
     digest: str  # of its bytes
+    before: str = ""  # the digest of the record that it follows
 
 
 class Ledger:
@@ -61,36 +67,28 @@ class Ledger:
         if not is_there(store):
             return None
         with disk_refusals(f"opening {store.root}"), store.held():
-            found, numbers = store.names(), steps_of(store)
+            found = store.names()
             if MANIFEST not in found:
-                if any(numbers):
-                    raise DamagedFile(f"the file {store.path(MANIFEST)} is missing, and the ledger is there.")
-                strange = [name for name in found if name not in DIRECTORIES]
-                if strange:
-                    raise NotACheckpoint(f"{store.root} is not empty and not a checkpoint: it holds {strange[0]!r}.")
+                refuse_without_manifest(store)
                 return None
             manifest = manifest_of(store)
-            if not numbers:
-                raise DamagedFile(f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record.")
-            head = record_of(store, manifest, numbers[-1])
-            if head.step - 1 in numbers:
-                before = digest_of(store.get(LEDGER, name_of_step(head.step - 1)))
-                if before != head_before(store, head.step):
-                    path = store.path(LEDGER, name_of_step(head.step - 1))
-                    raise DamagedFile(f"the file {path} is not the record that the one after it follows.")
+            head = verified(store, manifest)
+            if BEGINNING in found:
+                store.discard(store.path(BEGINNING))
         return cls(store, manifest, head)
 
     @classmethod
     def create(cls, store: Store, manifest: dict[str, Any], state: dict[str, Any], files: Files) -> Ledger:
         """A new one, at step 0; the manifest comes last, and with it everything is there."""
-        manifest = {"format": FORMAT, "id": uuid.uuid4().hex, **manifest}
+        manifest = {"format": FORMAT, "id": uuid.uuid4().hex, "kept": KEPT, **manifest}
         data = written(0, manifest["id"], "", state, files)
         with store.held():
             for name in store.names(LEDGER):  # of one that was never finished
                 store.discard(store.path(LEDGER, name))
             try:
-                store.put(LEDGER, [data], name_of_step(0))
+                store.put(LEDGER, [data], name_of_step(0), also=stand_ins(0))
                 store.put("", [sealed(manifest)], MANIFEST)
+                store.discard(store.path(BEGINNING))
             except FileExistsError:
                 raise SecondSession(f"another session began {store.root} at the same moment.") from None
             return cls(store, manifest, record_of(store, manifest, 0))
@@ -99,7 +97,11 @@ class Ledger:
 
     def commit(self, state: dict[str, Any], files: Files, **notes: Any) -> None:
         """Make a step count.  Whatever is raised, it does not; and if that is not sure, nothing goes on from here."""
-        store, number = self.store, self.step + 1
+        self.commit_as(self.step + 1, (), state, files, **notes)
+
+    def commit_as(self, number: int, also: Sequence[str], state: dict[str, Any], files: Files, **notes: Any) -> None:
+        """The same as a step of this number, with stand-ins for records before it."""
+        store = self.store
         self.refuse_if_lost()
         data = written(number, self.manifest["id"], self.head.digest, state, files, **notes)
         with store.held():
@@ -108,7 +110,7 @@ class Ledger:
                 self.lose(newest[0] if newest else None)
             name = name_of_step(number)
             try:
-                store.put(LEDGER, [data], name)
+                store.put(LEDGER, [data], name, also=also)
             except FileExistsError:
                 self.lose(number)
             except BaseException:
@@ -156,10 +158,12 @@ class Ledger:
     def sweep(self) -> None:
         """Remove old records, and files that none of the others speaks of."""
         store = self.store
-        numbers = steps_of(store)
-        kept = [record_of(store, self.manifest, number) for number in numbers[-KEPT:-1]] + [self.head]
-        for number in numbers[:-KEPT]:
-            store.discard(store.path(LEDGER, name_of_step(number)))
+        entries = [name for name in store.names(LEDGER) if ENTRY.fullmatch(name)]
+        newest = newest_of(entries)
+        kept = [record_of(store, self.manifest, int(name)) for name in newest[1:] if name.isdecimal()] + [self.head]
+        for name in entries:
+            if name not in newest:
+                store.discard(store.path(LEDGER, name))
         for directory in {directory for record in kept for directory in record.files}:
             store.sweep(directory, {name for record in kept for name in record.files.get(directory, ())})
 
@@ -174,6 +178,28 @@ class Ledger:
 
 
 DIRECTORIES = (LEDGER, "segments", "texts", "staged", "outputs", "letters")
+ENTRY = re.compile("[0-9]{12}(-[0-9])?")  # of the ledger: a record, or one that stands in for a record before it
+
+
+def begin(store: Store) -> None:
+    """Before the first file of a checkpoint: the mark that one is being begun."""
+    store.make()
+    with contextlib.suppress(FileExistsError):  # of one that was never finished
+        store.put("", [b"A checkpoint is being begun here.\n"], BEGINNING)
+
+
+def refuse_without_manifest(store: Store) -> None:
+    """A directory without a manifest is empty, or a checkpoint is being begun in it; anything else is refused."""
+    found = store.names()
+    is_begun = BEGINNING in found and not any(steps_of(store))
+    if any(name in DIRECTORIES for name in found) and not is_begun:
+        raise DamagedFile(
+            f"the file {store.path(MANIFEST)} is missing, and other parts of a checkpoint are there.",
+            hint="Put it back from a copy, or give a directory that is empty.",
+        )
+    strange = [name for name in found if name not in (*DIRECTORIES, BEGINNING)]
+    if strange:
+        raise NotACheckpoint(f"{store.root} is not empty and not a checkpoint: it holds {strange[0]!r}.")
 
 
 # ---- what a ledger says, in bytes ------------------------------------------------------------------
@@ -199,6 +225,89 @@ def steps_of(store: Store) -> list[int]:
     return sorted(int(name) for name in store.names(LEDGER) if name.isdecimal() and len(name) == 12)
 
 
+def stand_ins(number: int) -> list[str]:
+    """The names of what stands in for the records before this one, where all of them are missing."""
+    return [stand_in(number, i) for i in range(1, KEPT)]
+
+
+def stand_in(number: int, i: int) -> str:
+    return f"{name_of_step(number)}-{i}"
+
+
+def newest_of(entries: Sequence[str]) -> list[str]:
+    """The newest entries that follow each other without a gap, the last one first: KEPT of them, if none is missing."""
+    numbers = sorted(int(name) for name in entries if name.isdecimal() and len(name) == 12)
+    if not numbers:
+        return []
+    number, i, there = numbers[-1], 0, set(entries)
+    found = [name_of_step(number)]
+    while len(found) < KEPT:
+        if stand_in(number, i + 1) in there:
+            i += 1
+            found.append(stand_in(number, i))
+        elif name_of_step(number - i - 1) in there:
+            number, i = number - i - 1, 0
+            found.append(name_of_step(number))
+        else:
+            break
+    return found
+
+
+def missing_from(store: Store, manifest: dict[str, Any]) -> str | None:
+    """What is to be said of entries that are missing; None: none is."""
+    entries = store.names(LEDGER)
+    newest = newest_of(entries)
+    if not newest:
+        stood = [name for name in entries if ENTRY.fullmatch(name)]
+        gone = f", which had {stood[-1][:12]}" if stood else ""
+        return f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record{gone}."
+    if len(newest) >= manifest.get("kept", 0):
+        return None
+    first, i = (int(part) for part in (*newest[-1].split("-"), "0")[:2])
+    below = first - i - 1
+    gone = [name_of_step(below)] if below >= 0 else []
+    if below < 0 or i or not first:
+        gone.append(stand_in(first, i + 1))
+    if not any(name.isdecimal() and int(name) < below for name in entries):  # no gap: it may be the newest
+        above = int(newest[0])
+        gone = [*(name_of_step(above + k) for k in range(1, KEPT - len(newest) + 1)), *gone]
+    paths = " or ".join(store.path(LEDGER, name) for name in gone)
+    return f"the ledger of {store.root} has {len(newest)} of its last {KEPT} entries; missing: {paths}."
+
+
+def verified(store: Store, manifest: dict[str, Any]) -> Record:
+    """The last record: all that are kept are there, each follows the one before, and so are the files they name."""
+    missing = missing_from(store, manifest)
+    if missing is not None:
+        raise DamagedFile(missing)
+    kept: list[Record] = []
+    sizes: dict[str, dict[str, int]] = {}
+    for name in newest_of(store.names(LEDGER)):
+        path = store.path(LEDGER, name)
+        if not name.isdecimal():
+            if digest_of(store.get(LEDGER, name)) != kept[-1].digest:
+                raise DamagedFile(f"the file {path} is not as it was written.")
+            continue
+        record = record_of(store, manifest, int(name))
+        if kept and kept[-1].before != record.digest:
+            raise DamagedFile(f"the file {path} is not the record that the one after it follows.")
+        kept.append(record)
+    for record in kept:
+        for directory, files in record.files.items():
+            if directory not in sizes:
+                sizes[directory] = store.sizes(directory)
+            for name, length in files.items():
+                refuse_other_size(store.path(directory, name), sizes[directory].get(name), length)
+    return kept[0]
+
+
+def refuse_other_size(path: str, found: int | None, length: int) -> None:
+    if found is None:
+        raise DamagedFile(f"the file {path} is missing.")
+    if found != length:
+        raise DamagedFile(f"the file {path} has {found} bytes instead of {length}.")
+
+
 def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -210,7 +319,10 @@ def sealed(content: dict[str, Any]) -> bytes:
 
 
 def unsealed(store: Store, *parts: str) -> dict[str, Any]:
-    data, path = store.get(*parts), store.path(*parts)
+    return content_of(store.get(*parts), store.path(*parts))
+
+
+def content_of(data: bytes, path: str) -> dict[str, Any]:
     try:
         digest, text, rest = data.split(b"\n", 2)
         if rest or digest_of(text).encode() != digest:
@@ -231,6 +343,8 @@ def written(step: int, of: str, before: str, state: dict[str, Any], files: Files
 
 def manifest_of(store: Store) -> dict[str, Any]:
     manifest = unsealed(store, MANIFEST)
+    if type(manifest.get("format")) is not int or not isinstance(manifest.get("id"), str):
+        raise DamagedFile(f"the file {store.path(MANIFEST)} is another file of a checkpoint, not its manifest.")
     if manifest.get("format") != FORMAT:
         raise CheckpointDiffers(
             f"{store.root} was written in format {manifest.get('format')!r}; this version reads format {FORMAT}.",
@@ -240,15 +354,11 @@ def manifest_of(store: Store) -> dict[str, Any]:
 
 
 def record_of(store: Store, manifest: dict[str, Any], number: int) -> Record:
-    content = unsealed(store, LEDGER, name_of_step(number))
-    path = store.path(LEDGER, name_of_step(number))
+    data, path = store.get(LEDGER, name_of_step(number)), store.path(LEDGER, name_of_step(number))
+    content = content_of(data, path)
     if content.get("step") != number or content.get("of") != manifest["id"]:
         raise DamagedFile(f"the file {path} is a record of another step, or of another checkpoint.")
-    return Record(number, content["state"], content["files"], digest_of(store.get(LEDGER, name_of_step(number))))
-
-
-def head_before(store: Store, number: int) -> str:
-    return str(unsealed(store, LEDGER, name_of_step(number)).get("before"))
+    return Record(number, content["state"], content["files"], digest_of(data), str(content.get("before")))
 
 
 # ---- looking, and going back on purpose ---------------------------------------------------------------
@@ -265,11 +375,14 @@ class Found(NamedTuple):
 
 
 def opened(store: Store) -> tuple[dict[str, Any], list[int]]:
-    if not is_there(store) or (MANIFEST not in store.names() and not steps_of(store)):
+    if not is_there(store):
+        raise NotACheckpoint(f"{store.root} holds no checkpoint.")
+    if MANIFEST not in store.names():
+        refuse_without_manifest(store)
         raise NotACheckpoint(f"{store.root} holds no checkpoint.")
     manifest, numbers = manifest_of(store), steps_of(store)
     if not numbers:
-        raise DamagedFile(f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record.")
+        raise DamagedFile(str(missing_from(store, manifest)))
     return manifest, numbers
 
 
@@ -278,6 +391,9 @@ def check(store: Store) -> Iterator[Found]:
     manifest, numbers = opened(store)
     known: dict[tuple[str, str], str | None] = {}
     after: str | None = None
+    missing = missing_from(store, manifest)
+    if missing is not None:
+        yield Found(numbers[-1] + 1, missing, {}, 0, 0)
     for number in reversed(numbers):
         wrong, state, files = None, {}, {}
         try:
@@ -286,7 +402,7 @@ def check(store: Store) -> Iterator[Found]:
             if after is not None and record.digest != after:
                 path = store.path(LEDGER, name_of_step(number))
                 wrong = f"the file {path} is not the record that the one after it follows."
-            after = head_before(store, number)
+            after = record.before
             for directory, entries in files.items():
                 for name, length in entries.items():
                     if (directory, name) not in known:
@@ -294,8 +410,19 @@ def check(store: Store) -> Iterator[Found]:
                     wrong = wrong or known[directory, name]
         except DamagedFile as error:
             wrong, after = error.what, None
+        if wrong is None:
+            wrong = _wrong_before(store, number)
         lengths = [length for entries in files.values() for length in entries.values()]
         yield Found(number, wrong, state, len(lengths), sum(lengths))
+
+
+def _wrong_before(store: Store, number: int) -> str | None:
+    """What is wrong with what stands in for records before this one."""
+    right = store.get(LEDGER, name_of_step(number))
+    for name in store.names(LEDGER):
+        if name.startswith(f"{name_of_step(number)}-") and ENTRY.fullmatch(name) and store.get(LEDGER, name) != right:
+            return f"the file {store.path(LEDGER, name)} is not as it was written."
+    return None
 
 
 def _wrong_with(store: Store, directory: str, name: str, length: int) -> str | None:
@@ -307,7 +434,11 @@ def _wrong_with(store: Store, directory: str, name: str, length: int) -> str | N
 
 
 def rewind(store: Store, step: int) -> int:
-    """Go on from an earlier step: a new record says what it said.  The number of the new one."""
+    """Go on from an earlier step: a new record says what it said.  The number of the new one.
+
+    Where entries of the ledger are missing or damaged, only the new one stays, with stand-ins for what was before it,
+    and its number is one that no record can have had.
+    """
     manifest, numbers = opened(store)
     if step not in numbers:
         raise UnknownStep(
@@ -320,6 +451,14 @@ def rewind(store: Store, step: int) -> int:
     record = record_of(store, manifest, step)
     last = digest_of(store.get(LEDGER, name_of_step(numbers[-1])))
     ledger = Ledger(store, manifest, Record(numbers[-1], {}, {}, last))
+    number, also = ledger.step + 1, []
+    try:
+        verified(store, manifest)
+    except DamagedFile:
+        number += KEPT - len(newest_of(store.names(LEDGER)))
+        also = stand_ins(number)
     with disk_refusals(f"rewinding {store.root}"):
-        ledger.commit(record.state, record.files, rewound=step)
+        for name in also:  # of a rewind that did not come to its end
+            store.discard(store.path(LEDGER, name))
+        ledger.commit_as(number, also, record.state, record.files, rewound=step)
     return ledger.step

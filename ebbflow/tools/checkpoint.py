@@ -35,20 +35,20 @@ def opened(place: str) -> tuple[Store, Path | None]:
 
 
 def show(place: str) -> bool:
-    """Print every step that is kept and what is wrong with it; whether the last one is whole."""
+    """Print every step that is kept and what is wrong with it; whether all of them are whole."""
     store, stream = opened(place)
     manifest = ledger.manifest_of(store) if ledger.is_there(store) and ledger.MANIFEST in store.names() else {}
     if manifest:
         click.echo(f"{store.root}: format {manifest['format']}, {_made_by(manifest)}")
     is_whole = True
-    for i, found in enumerate(ledger.check(store)):
+    for found in ledger.check(store):
         size = f"{found.bytes / 2**20:.1f} MiB in {_counted(found.files, 'file')}"
         click.echo(
             f"step {found.step:>8}  {'damaged' if found.wrong else 'whole  '}  {size}  {_frontiers(found.state)}"
         )
         if found.wrong:
             click.echo(f"               {found.wrong}")
-            is_whole = is_whole and i > 0
+            is_whole = False
     if stream is not None:
         _show_published(stream, _last(store))
     return is_whole

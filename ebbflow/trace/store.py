@@ -55,6 +55,9 @@ class Files:
     def list(self, path: str) -> list[str]:
         return os.listdir(path)
 
+    def size(self, path: str) -> int:
+        return os.stat(path, follow_symlinks=False).st_size
+
     def read(self, path: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -118,15 +121,18 @@ class Store:
         except FileNotFoundError:
             return []
 
-    def put(self, directory: str, blocks: Sequence[Block], name: str | None = None) -> str:
+    def put(self, directory: str, blocks: Sequence[Block], name: str | None = None, also: Sequence[str] = ()) -> str:
         """Write a file that is durable when this returns: its name.  Without one, the name is that of its content.
 
         A file of that content may be there already: a twin wrote the same.  A given name must be free: FileExistsError.
+        `also`: names in the same directory by which it is known too, before it has its own.
         """
         of_content = name is None
         name = name_of(blocks) if name is None else name
         draft = self._draft(directory, blocks)
         try:
+            for other in also:
+                self.files.link(draft, self.path(directory, other))
             try:
                 self.files.link(draft, self.path(directory, name))
             except FileExistsError:
@@ -169,6 +175,14 @@ class Store:
             raise DamagedFile(f"the file {path} is missing.") from None
         except OSError as error:
             raise DamagedFile(f"the file {path} cannot be read: {error.strerror}.") from None
+
+    def sizes(self, directory: str) -> dict[str, int]:
+        """The length of every file in a directory."""
+        found = {}
+        for name in self.names(directory):
+            with contextlib.suppress(FileNotFoundError):
+                found[name] = self.files.size(self.path(directory, name))
+        return found
 
     def get_checked(self, directory: str, name: str, length: int) -> bytes:
         """The content of a file that is known by its content."""

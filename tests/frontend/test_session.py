@@ -716,7 +716,7 @@ def test_what_the_long_way_left_unread_comes_before_what_the_short_way_shows():
 
 def test_rows_at_one_time_take_the_short_way(monkeypatch):
     with run(both(), runtime=LocalRuntime) as live, run(echo(), runtime=LocalRuntime) as single:
-        monkeypatch.setattr(Session, "_step", lambda self, *call: pytest.fail("the long way"))
+        monkeypatch.setattr(Session, "_work", lambda self, *call: pytest.fail("the long way"))
         single.insert("edges", [(1, 2)], time=0)
         single.advance_to(4)
         single.apply("edges", pa.table({"src": range(50), "dst": range(50)}), time=9)

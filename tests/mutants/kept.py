@@ -18,9 +18,131 @@ from tests.mutants.mutants import Mutant
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER, DURABLE, IMAGE = "tests/runtime/test_ledger.py", "tests/runtime/test_durable.py", "tests/runtime/test_image.py"
 TOUCHED = "tests/runtime/test_touched.py"
+GONE, TURNS, THREADS = "tests/runtime/test_files_gone.py", "tests/test_turns.py", "tests/frontend/test_threads.py"
 STORE, RESTARTS = "tests/trace/test_store.py", "tests/meaning/test_reductions.py"
 
 PLANTED: list[tuple[Mutant, str]] = [
+    (
+        Mutant(
+            "nothing tells that the newest record is gone",
+            "runtime/ledger.py",
+            '    if len(newest) >= manifest.get("kept", 0):\n',
+            "    if len(newest) >= 1:\n",
+        ),
+        GONE,
+    ),
+    (
+        Mutant(
+            "the oldest entry of the ledger goes before the newest is durable",
+            "runtime/ledger.py",
+            "            name = name_of_step(number)\n            try:\n",
+            "            name = name_of_step(number)\n            if len(store.names(LEDGER)) >= KEPT:\n"
+            "                store.discard(store.path(LEDGER, newest_of(store.names(LEDGER))[-1]))\n            try:\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "a directory with parts of a checkpoint and no manifest is empty",
+            "runtime/ledger.py",
+            "    if any(name in DIRECTORIES for name in found) and not is_begun:\n",
+            "    if any(steps_of(store)) and not is_begun:\n",
+        ),
+        GONE,
+    ),
+    (
+        Mutant(
+            "no mark is left where a checkpoint is begun",
+            "runtime/ledger.py",
+            '        store.put("", [b"A checkpoint is being begun here.\\n"], BEGINNING)\n',
+            "        pass\n",
+        ),
+        LEDGER,
+    ),
+    (
+        Mutant(
+            "files of earlier steps are not looked for",
+            "runtime/ledger.py",
+            "    for record in kept:\n",
+            "    for record in kept[:0]:\n",
+        ),
+        GONE,
+    ),
+    (
+        Mutant(
+            "a rewind takes the number of a record that is gone",
+            "runtime/ledger.py",
+            "        number += KEPT - len(newest_of(store.names(LEDGER)))\n",
+            "",
+        ),
+        GONE,
+    ),
+    (
+        Mutant(
+            "insert does not wait for its turn",
+            "frontend/session.py",
+            "        if turns.is_taken or turns.line:\n"
+            "            turns.serve(verb, self._take_in, verb, name, rows, time, diff)\n            return\n"
+            "        with turns.lock:\n",
+            "        import contextlib\n        with contextlib.nullcontext():\n",
+        ),
+        THREADS,
+    ),
+    (
+        Mutant(
+            "close does not wait for its turn",
+            "frontend/session.py",
+            '        self._at.turns.take("close", self._close_now)\n',
+            "        self._close_now()\n",
+        ),
+        THREADS,
+    ),
+    (
+        Mutant(
+            "the end of a with block does not wait for its turn",
+            "frontend/session.py",
+            '        self._at.turns.take("close", self._let_go)\n',
+            "        self._let_go()\n",
+        ),
+        THREADS,
+    ),
+    (
+        Mutant(
+            "changes are gone before they are handed out",
+            "frontend/session.py",
+            "        if as_spark:\n            table = on_spark.as_frame(self, table)\n        shown.unread = []",
+            "        shown.unread = []\n        if as_spark:\n            table = on_spark.as_frame(self, table)\n"
+            "        shown.unread = []",
+        ),
+        THREADS,
+    ),
+    (
+        Mutant(
+            "who comes does not look whether others wait",
+            "turns.py",
+            "        if self.is_taken or self.line:\n",
+            "        if self.is_taken and self.is_within():\n",
+        ),
+        TURNS,
+    ),
+    (
+        Mutant(
+            "a call from within a call waits for itself",
+            "turns.py",
+            "            or any(place.whose == me for place in self.line)\n",
+            "",
+        ),
+        TURNS,
+    ),
+    (
+        Mutant(
+            "who gives up keeps its place in the line",
+            "turns.py",
+            "            finally:\n                self.leave(mine)\n",
+            "            finally:\n                pass\n",
+        ),
+        TURNS,
+    ),
     (Mutant("a file is not synced", "trace/store.py", "                self.files.sync(handle)\n", ""), LEDGER),
     (
         Mutant(
@@ -95,10 +217,10 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the manifest comes before the first record",
             "runtime/ledger.py",
-            "                store.put(LEDGER, [data], name_of_step(0))\n"
+            "                store.put(LEDGER, [data], name_of_step(0), also=stand_ins(0))\n"
             '                store.put("", [sealed(manifest)], MANIFEST)\n',
             '                store.put("", [sealed(manifest)], MANIFEST)\n'
-            "                store.put(LEDGER, [data], name_of_step(0))\n",
+            "                store.put(LEDGER, [data], name_of_step(0), also=stand_ins(0))\n",
         ),
         LEDGER,
     ),
@@ -106,9 +228,9 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "a gone ledger opens empty",
             "runtime/ledger.py",
-            '            if not numbers:\n                raise DamagedFile(f"the ledger of {store.root} is gone:'
-            ' {store.path(LEDGER)} has no record.")\n            head',
-            "            if not numbers:\n                return None\n            head",
+            "            head = verified(store, manifest)\n",
+            "            if not steps_of(store):\n                return None\n"
+            "            head = verified(store, manifest)\n",
         ),
         DURABLE,
     ),
@@ -116,9 +238,9 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "a damaged last record is passed over",
             "runtime/ledger.py",
-            "            head = record_of(store, manifest, numbers[-1])\n",
-            "            try:\n                head = record_of(store, manifest, numbers[-1])\n"
-            "            except DamagedFile:\n                head = record_of(store, manifest, numbers[-2])\n",
+            "            head = verified(store, manifest)\n",
+            "            try:\n                head = verified(store, manifest)\n"
+            "            except DamagedFile:\n                head = record_of(store, manifest, steps_of(store)[-2])\n",
         ),
         LEDGER,
     ),

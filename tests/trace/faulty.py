@@ -23,6 +23,7 @@ CALLS = (
     "remove",
     "list",
     "read",
+    "size",
     "sync_directory",
     "lock",
 )
@@ -125,6 +126,9 @@ class Disk(Files):
         if isinstance(found, Inode):
             raise NotADirectoryError(errno.ENOTDIR, "Not a directory", path)
         return list(found.entries)
+
+    def size(self, path: str) -> int:
+        return len(self.read(path))
 
     def read(self, path: str) -> bytes:
         found = self._find(path)

@@ -35,7 +35,7 @@ from ebbflow.runtime.durable import manifest_for, refuse_other
 from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.runtime.image import Delta, links_kept, sections, segment
 from ebbflow.runtime.journal import Journal
-from ebbflow.runtime.ledger import LEDGER, Files, Ledger
+from ebbflow.runtime.ledger import LEDGER, Files, Ledger, begin
 from ebbflow.runtime.local import minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
@@ -310,9 +310,11 @@ class SparkRuntime:
                     self.buffered[part][name] = [passed[name]]
 
     def take(self, output: str) -> Rows:
-        blocks = [self.loaded(block) for block in self.done.pop(output, [])]
+        blocks = [self.loaded(block) for block in self.done.get(output, ())]
         if blocks:
-            return together(blocks)
+            rows = together(blocks)  # if a file cannot be read, or there is no memory, nothing is gone
+            del self.done[output]
+            return rows
         lanes = self.outputs[output][1]
         return np.empty((lanes, 0), np.int64), np.empty((0, self.coordinates), np.int64), np.empty(0, np.int64)
 
@@ -429,6 +431,8 @@ class SparkRuntime:
 
     def _begin(self) -> None:
         with disk_refusals(f"{self.store.root} could not be begun"):
+            if self.is_durable:
+                begin(self.store)
             self.store.make()
             for directory in (*DIRECTORIES, *([LEDGER] if self.is_durable else [])):
                 self.store.make(directory)
