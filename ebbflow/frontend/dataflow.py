@@ -8,17 +8,25 @@ Rule: everything is added by name, names are used once, and what was added never
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Never
 
 from ebbflow.columns.ddl import schema_of
-from ebbflow.columns.resolve import unknown_column
+from ebbflow.columns.resolve import near, unknown_column
 from ebbflow.columns.schema import RESERVED
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
+from ebbflow.errors import (
+    DuplicateName,
+    NotBuiltYet,
+    PlanError,
+    ReservedName,
+    TypeMismatch,
+    users_place,
+)
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
+from ebbflow.frontend.options import OF_A_RUN, OF_A_STREAM, ON_SPARK, check_task_bytes, refuse_unknown
 
 if TYPE_CHECKING:
     from ebbflow.frontend.session import Session
@@ -38,15 +46,17 @@ class Dataflow:
     [(1, 2, 1), (2, 1, 1)]
     """
 
-    def __init__(self, time: str | Iterable[str] = "time"):
+    def __init__(self, time: str | Iterable[str] = "time", **unknown: Never):
+        refuse_unknown("Dataflow", unknown, ("time",))
         self.graph = Graph(_coordinates(time))
 
-    def input(self, name: str, schema: object, key: str | Iterable[str] | None = None) -> Collection:
+    def input(self, name: str, schema: object, key: str | Iterable[str] | None = None, **unknown: Never) -> Collection:
         """Rows that come from outside.  With `key`, rows are replaced by key (upsert).
 
         >>> Dataflow().input("edges", {"src": int, "dst": int})
         Collection edges (src long, dst long)
         """
+        refuse_unknown("input", unknown, ("schema", "key"))
         _check_name(name, "input")
         if any(isinstance(node, n.Input) and node.name == name for node in self.graph.nodes):
             raise DuplicateName(
@@ -77,7 +87,7 @@ class Dataflow:
         self.graph.names[node] = name
         return Collection(self.graph, node)
 
-    def output(self, name: str, collection: Collection, changes: bool = True) -> None:
+    def output(self, name: str, collection: Collection, changes: bool = True, **unknown: Never) -> None:
         """Name a result.  `changes=False` keeps no changes for `live.changes`, only what snapshots need.
 
         >>> import ebbflow as ebb
@@ -86,7 +96,13 @@ class Dataflow:
         >>> flow
         Dataflow(xs -> once)
         """
+        refuse_unknown("output", unknown, ("changes",))
         _check_name(name, "output")
+        if not isinstance(changes, bool):
+            raise TypeMismatch(
+                f"changes says whether an output keeps its changes, True or False, not {changes!r:.60}.",
+                hint='For example flow.output("reach", reach, changes=False).',
+            )
         if not isinstance(collection, Collection):
             unfinished = {
                 "Ordered": "order_by(...).limit(n) gives the first rows.",
@@ -109,7 +125,7 @@ class Dataflow:
                 hint="What comes out of a loop is what iterate returns.",
             )
         self.graph.names.setdefault(collection._node, name)
-        self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
+        self.graph.add(n.Output(name, collection._node, changes), users_place())
 
     def iterate(
         self,
@@ -132,6 +148,11 @@ class Dataflow:
         >>> flow.compute(steps=[(0, 1), (1, 2), (2, 3)], zero=[(0,)])["even"].rows()
         [(0, 1), (2, 1)]
         """
+        known = ("max_rounds", "on_limit")
+        meant = {
+            name: given for name, given in starts.items() if not isinstance(given, Collection) and near(name, known)
+        }
+        refuse_unknown("iterate", meant, known)
         if not starts:
             raise PlanError(
                 "iterate has no variables.",
@@ -172,10 +193,34 @@ class Dataflow:
         ...     live.commit()["once"].rows()
         [(3, 0, 1)]
         """
+        if spark is None:
+            refuse_unknown("run", options, OF_A_RUN)
+        else:
+            refuse_unknown("run on Spark", options, ON_SPARK)
+        return self._run_tuned({}, spark, workers=workers, checkpoint=checkpoint, history=history, **options)
+
+    def _run_tuned(
+        self,
+        tuning: Mapping[str, Any],
+        spark: object = None,
+        *,
+        workers: int = 1,
+        checkpoint: object = None,
+        history: object = None,
+        shards: Any = None,
+        **options: Any,
+    ) -> Session:
+        """The same with sizes of the engine's own, by their names in `OPTIONS` of the runtime: for tests and benchmarks.
+
+        No result depends on them within their limits; beyond them the runtime asserts.
+        """
+        if "task_bytes" in options:
+            check_task_bytes(options["task_bytes"])
+        options = {**options, **tuning}
         if spark is not None:
             from ebbflow.runtime.spark.opening import on
 
-            options["runtime"] = on(spark, options.pop("shards", None))
+            options["runtime"] = on(spark, shards)
         self._ready()
         from ebbflow.frontend.session import Session  # loads the engine
 
@@ -216,6 +261,7 @@ class Dataflow:
         ...     inputs={"edges": ebb.append(spark.readStream.schema("src long, dst long").json("edges"))},
         ...     outputs={"reach": ebb.table("out/reach")}).awaitTermination()  # doctest: +SKIP
         """
+        refuse_unknown("stream", options, OF_A_STREAM)
         pipeline = importlib.import_module("ebbflow.pipeline.stream")  # stands above this, and loads Spark
         return pipeline.stream(
             self, spark, checkpoint=checkpoint, inputs=inputs, outputs=outputs, trigger=trigger,

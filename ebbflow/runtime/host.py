@@ -10,6 +10,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from ebbflow.columns.sort import tell_apart
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
 from ebbflow.errors import PlanError
+from ebbflow.limits import TIMES_AT_ONCE
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
@@ -85,8 +87,15 @@ class Host:
             raise PlanError(
                 f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.", hint="run(workers=2)"
             )
+        assert slice_times is None or 1 <= slice_times <= TIMES_AT_ONCE, "ranks have so many bits"
         self.graph, self.pool = graph, pool
-        self.plan = lower(graph, self.needs_outside)
+        try:
+            self.plan = lower(graph, self.needs_outside)
+        except RecursionError:
+            raise PlanError(
+                f"more linear steps follow each other than Python follows, which is {sys.getrecursionlimit():,} calls.",
+                hint="Unite many collections pairwise, in halves, or sys.setrecursionlimit(20_000).",
+            ) from None
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker

@@ -57,7 +57,9 @@ STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
 MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
 BULK, BULK2, COUNTS, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(6))
-REFUSED = COLD + 8 + 4 * 6  # the row on which an expression overflowed
+REFUSED = COLD + 8 + 4 * 6  # a vector: the row that was refused
+WIDE = REFUSED + 3  # behind that vector: whether some entry was ever of a diff beyond WIDE_DIFF
+WIDE_SHOWN = PAIR + 3  # behind another: the same of a row that an output has given
 CROWD = COLD + 8 + 4 * 7  # whether the rows that are delivered are many
 BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
 IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
@@ -88,8 +90,14 @@ VECTOR = 4
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
+COUNT_OVERFLOW = 8  # what a group counts, or its sum of 128 bits; the group is at KEY_AT
+SUM_OVERFLOW = 9  # the diffs of equal rows at one time do not sum up to a word; the row is in REFUSED
+PRODUCT_OVERFLOW = 10  # the copies of two rows that a join pairs
+NO_NODE = -1  # whoever called knows which it is
 
 LAST = (1 << 62) + ((1 << 62) - 1)
+WIDE_DIFF = (1 << 31) - 1  # more entries of at most such diffs than memory holds would be needed to leave 62 bits
+MANY_ENTRIES = 1 << 18  # so many of the widest diffs sum up to 61 bits; fewer need not be looked at
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
@@ -336,6 +344,18 @@ def sum_fits(a, b):
     return a <= LAST - b if b >= 0 else a >= -LAST - b
 
 
+@inline
+def size_bits(word):
+    """The bits of a number that say how large it is, whatever its sign: they can be gathered by |."""
+    return word ^ (word >> 63)
+
+
+@inline
+def is_large(bits):
+    """Whether a number of these bits, or one of several, is beyond what is counted: 62 bits."""
+    return bits >> 62 != 0
+
+
 @kernel
 def fail(H, W, code, node, rank, word):
     """Remember the first thing that went wrong; the walk stops at its next look."""
@@ -344,6 +364,30 @@ def fail(H, W, code, node, rank, word):
         H[W + ERROR_NODE] = node
         H[W + ERROR_RANK] = rank
         H[W + ERROR_WORD] = word
+
+
+@kernel
+def fail_of_row(H, W, code, node, rank, word, row, n):
+    """The same, of a row that is kept: n lanes."""
+    if H[W + ERROR] == 0:
+        fail(H, W, code, node, rank, word)
+        copy_words(H, row, reserve(H, W, W + REFUSED, n + 1), n)
+        H[W + REFUSED + LEN] = n
+
+
+@kernel
+def blame(H, W, node, key, nk, skip):
+    """A failure of no node is one of this node: its row begins with these lanes of the key, but for some it had."""
+    if H[W + ERROR] and H[W + ERROR_NODE] == NO_NODE:
+        H[W + ERROR_NODE] = node
+        n = H[W + REFUSED + LEN] - skip
+        if n >= 0:
+            p = reserve(H, W, W + REFUSED, nk + n + skip)
+            for k in range(n):
+                i = n - 1 - k if nk > skip else k
+                H[p + nk + i] = H[p + skip + i]
+            copy_words(H, key, p, nk)
+            H[W + REFUSED + LEN] = nk + n
 
 
 # ---- rounds: one word, outermost loop in the high bits, a guard bit above each field --------------
