@@ -185,6 +185,8 @@ def read_lanes(H, pool, words, ids, rows, first):
         form = ids[r + FORM]
         c = (H[(words[CHILDREN_AT] >> 3) - 1 + ids[r + CHILD]] >> 3) - 1
         start = words[OFFSET] + H[c + OFFSET]
+        if words[OFFSET] < 0 or H[c + OFFSET] < 0 or H[c + LENGTH] < n:
+            return REFUSED
         buffers = (H[c + BUFFERS_AT] >> 3) - 1
         bits = H[buffers]
         if bits and words[ROW] == 0:

@@ -210,7 +210,7 @@ class Dataflow:
         shards: Any = None,
         **options: Any,
     ) -> Session:
-        """The same with sizes of the engine's own, by their names in `OPTIONS` of the runtime: for tests and benchmarks.
+        """The same with sizes of the engine's own, as `OPTIONS` of the runtime names them: for tests and benchmarks.
 
         No result depends on them within their limits; beyond them the runtime asserts.
         """

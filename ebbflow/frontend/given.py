@@ -581,7 +581,15 @@ class Given:
         for name in names:
             if names.count(name) > 1:
                 self._refuse_twice(verb, name)
-        return {name: table.column(i) for i, name in enumerate(names)}, table.num_rows
+        columns = {name: table.column(i) for i, name in enumerate(names)}
+        for name, column in columns.items():
+            if len(column) != table.num_rows:  # as a struct of Arrow's C interface may say
+                raise TypeMismatch(
+                    f'{verb} finds {len(column):,} rows in the column "{plain(name)}" of an Arrow table that says it '
+                    f"has {table.num_rows:,}.",
+                    hint="Whoever made it wrote it wrongly: table.validate() tells more.  Nothing of it was read.",
+                )
+        return columns, table.num_rows
 
     def _from_pandas(self, verb: str, rows: Any) -> tuple[dict[str, Any], int]:
         import pyarrow

@@ -102,6 +102,7 @@ class Host:
         several = threads and workers > 1
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
+        self.is_wide = False  # whether it gave rows that come very often: sums of them are looked at
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         self.headers_at = address_of(self.headers)
         self.crew = Crew(self.headers[1:].tolist()) if several else None  # the first one walks in the thread that asks
@@ -123,6 +124,7 @@ class Host:
         Whatever is raised, `undo` leaves everything as it was.
         """
         results: dict[str, list[Rows]] = {}
+        self.is_wide = False
         if self.plan.general:
             self.general_slices(rows, lower, upper, results)
         elif rows:
@@ -135,6 +137,9 @@ class Host:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
         self.fed = sum(len(diffs) for _, _, diffs in rows.values())
+        for worker in self.workers:
+            if worker.H[worker.W + h.WIDE_SHOWN]:
+                worker.H[worker.W + h.WIDE_SHOWN], self.is_wide = 0, True
         return results
 
     def keep_last(self) -> None:
@@ -173,6 +178,7 @@ class Host:
         ((name, (lanes, _, diffs)),) = rows.items()
         worker.slice_times = np.ascontiguousarray(times)
         told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
+        self.is_wide = told & w.IS_WIDE != 0
         self.collect([told & w.REASON], results)
 
     def takes_moments(self, name: str) -> bool:
@@ -199,6 +205,7 @@ class Host:
             told, self.fed = worker.quick_step(name, np.ascontiguousarray(lanes), diffs), lanes.shape[1]
         if told & w.REASON:
             raise refusal(worker)
+        self.is_wide = told & w.IS_WIDE != 0
         if count := told >> w.GIVES:
             known = count if len(worker.outputs) == 1 else None
             for output in worker.outputs:

@@ -10,13 +10,11 @@ import numpy as np
 from ebbflow.columns.evaluate import overflowed
 from ebbflow.columns.lanes import from_lane
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, WrongTime
+from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, WrongTime
 from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
-
-STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
 
 
 def told(times: np.ndarray) -> str:

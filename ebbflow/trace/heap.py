@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import mmap
 import os
+import warnings
 
 import numpy as np
 
+from ebbflow import events
 from ebbflow.columns.kernel import inline, kernel, memory
 from ebbflow.columns.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, load_shared, store_shared
 
@@ -90,9 +92,9 @@ VECTOR = 4
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
-COUNT_OVERFLOW = 8  # what a group counts, or its sum of 128 bits; the group is at KEY_AT
-SUM_OVERFLOW = 9  # the diffs of equal rows at one time do not sum up to a word; the row is in REFUSED
-PRODUCT_OVERFLOW = 10  # the copies of two rows that a join pairs
+COUNT_OVERFLOW = 16  # what a group counts, or its sum of 128 bits; the group is at KEY_AT
+SUM_OVERFLOW = 17  # the diffs of equal rows at one time do not sum up to a word; the row is in REFUSED
+PRODUCT_OVERFLOW = 18  # the copies of two rows that a join pairs
 NO_NODE = -1  # whoever called knows which it is
 
 LAST = (1 << 62) + ((1 << 62) - 1)
@@ -377,8 +379,8 @@ def fail_of_row(H, W, code, node, rank, word, row, n):
 
 @kernel
 def blame(H, W, node, key, nk, skip):
-    """A failure of no node is one of this node: its row begins with these lanes of the key, but for some it had."""
-    if H[W + ERROR] and H[W + ERROR_NODE] == NO_NODE:
+    """A sum that failed at no node is one of this node: its row begins with the lanes of a key, but for some it had."""
+    if H[W + ERROR] == SUM_OVERFLOW and H[W + ERROR_NODE] == NO_NODE:
         H[W + ERROR_NODE] = node
         n = H[W + REFUSED + LEN] - skip
         if n >= 0:
@@ -415,7 +417,7 @@ class Heap:
 
     def __init__(self, reserve_bytes: int | None = None, base: int | None = None):
         self.H = memory()
-        size = reserve_bytes or default_reserve()
+        wanted = size = reserve_bytes or default_reserve()
         while True:
             try:
                 self._map: Fixed | mmap.mmap = (
@@ -423,9 +425,11 @@ class Heap:
                 )
                 break
             except OSError:
-                if size <= 1 << 26:
+                if size <= LEAST_RESERVE:
                     raise
                 size //= 2
+        if size < wanted:
+            tell_less(wanted, size)
         self._words = self._map.words if isinstance(self._map, Fixed) else np.frombuffer(self._map, np.int64)
         start = self._words.ctypes.data // 8 - 1
         self.W = W = start + 8
@@ -541,6 +545,19 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 NEAR_SLOTS = 1 << 13
+LEAST_RESERVE = 1 << 26  # bytes; with less a worker does not begin
+
+
+def tell_less(wanted: int, reserved: int) -> None:
+    """Say that the system gives less address space than a worker is meant to have."""
+    events.tell(events.MemoryShort(wanted, reserved))
+    warnings.warn(
+        f"a worker of ebbflow reserves {wanted:,} bytes of address space, of which only touched pages are real, and "
+        f"the system gives {reserved:,}: a step that needs more will be refused. Raise the limit (ulimit -v unlimited) "
+        "to let it have all.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def default_reserve() -> int:
