@@ -698,7 +698,7 @@ class Session:
     # ---- results out -------------------------------------------------------------------------------
 
     def _shown(self, verb: str, name: str) -> Shown:
-        shown = self._outputs.get(name) if isinstance(name, str) else None
+        shown = self._at.outputs.get(name) if isinstance(name, str) else None
         if shown is None and self._declared(name) is not None:
             self.add_output(name)
             shown = self._outputs[name]

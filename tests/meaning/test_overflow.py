@@ -203,7 +203,7 @@ MANY = COUNTED // COPIES_KEPT  # rows of so many copies that can be counted
 
 COUNTS = {
     "count of one key": (lambda xs: xs.group_by("x").count(), lambda n: (np.zeros(n, int), np.zeros(n, int))),
-    "count of all": (lambda xs: xs.count(), lambda n: (np.arange(n), np.zeros(n, int))),
+    "count of all": (lambda xs: xs.group_by().agg(n=ebb.count()), lambda n: (np.arange(n), np.zeros(n, int))),
     "count of two lanes": (lambda xs: xs.group_by("x", "y").count(), lambda n: (np.zeros(n, int), np.zeros(n, int))),
     "sum": (lambda xs: xs.group_by("x").agg(s=ebb.sum("y")), lambda n: (np.zeros(n, int), np.arange(n) % 2)),
     "count of values": (lambda xs: xs.group_by("x").agg(s=ebb.count("y"), m=ebb.max("y")),

@@ -486,4 +486,20 @@ MUTANTS = [
         "        consolidate.leave_place(self.H, self.outputs[output][0])\n",
         runtime="local-1-sliced",
     ),
+    Mutant(
+        "copies of a row at an output are not summed over times",
+        "frontend/shown.py",
+        "        if bound <= END:\n",
+        "        if bound <= 4 * END:\n",
+        runtime="one",
+        claim="adds_up_over_times",
+    ),
+    Mutant(
+        "copies that an entry cannot hold are kept",
+        "trace/segment.py",
+        "    if diff <= DIFF_AT_MOST and diff >= -DIFF_AT_MOST:\n",
+        "    if diff != 0:\n",
+        runtime="one",
+        claim="have_a_limit",
+    ),
 ]

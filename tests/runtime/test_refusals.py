@@ -100,7 +100,7 @@ def test_copies_that_cannot_be_kept_are_told_with_their_number():
     s = Sketch()
     s.output("out", s.distinct(s.input("x")))
     error = refused(s.graph, x=[((1, 2), (5,), 2**50)])
-    assert isinstance(error, NumberOverflow) and f"{2**50:,} times at time 5" in error.what
+    assert isinstance(error, NumberOverflow) and f"{2**50:,} times in a collection at time 5" in error.what
 
 
 def test_a_delay_that_goes_back_is_told():
