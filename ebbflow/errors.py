@@ -70,6 +70,9 @@ def _told_again(kind: type[EbbflowError], what: str, at: Place | None, hint: str
     return kind(what, at=at, hint=hint)
 
 
+STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
+
+
 class NeverSettles(EbbflowError):
     """A loop still changes after the rounds it was given."""
 
@@ -120,6 +123,10 @@ class SessionClosed(EbbflowError):
 
 class StepUnderWay(EbbflowError):
     """A call to a session from within a step of it, or from within another call in the same thread."""
+
+
+class UsedAfterFork(EbbflowError):
+    """A session of another process, of which this one is a fork."""
 
 
 class MissingPackage(EbbflowError):

@@ -103,8 +103,26 @@ class Compiling:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryShort:
+    """A worker wanted to reserve so many bytes of address space and has got fewer."""
+
+    wanted: int
+    reserved: int
+
+
 Event = (
-    Arrived | StepBegan | StepEnded | RoundBegan | FrontierMoved | Emitted | Exchanged | Merged | Refused | Compiling
+    Arrived
+    | StepBegan
+    | StepEnded
+    | RoundBegan
+    | FrontierMoved
+    | Emitted
+    | Exchanged
+    | Merged
+    | Refused
+    | Compiling
+    | MemoryShort
 )
 Listener = Callable[[Event], object]
 

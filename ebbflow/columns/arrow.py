@@ -4,6 +4,10 @@ Arrow hands out a batch as one struct with the addresses of all its columns, and
 costs a few calls, whatever the number of its columns.  What has ways of its own is left to `lanes.encode`, and so is
 whatever is to be refused, for it knows how to say so.
 
+Nothing that a batch says of itself is believed: `RecordBatch.validate` compares its lengths with the sizes of its
+buffers, and the kernels see before they follow an offset that offsets never fall, that there are as many nulls as it
+says, and that text is UTF-8.
+
 Rule: what is read here is what `encode` would give, and of a batch that holds something else nothing is read.
 """
 
@@ -20,14 +24,15 @@ from ebbflow.columns.lanes import is_valid
 from ebbflow.columns.meaning import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 from ebbflow.columns.memory import all_memory, call_back, load_lane, store_lane
 from ebbflow.columns.pattern import Look, look
-from ebbflow.columns.pool import ODD, Pool, intern, is_there, text_begins
+from ebbflow.columns.pool import ODD, Pool, are_ascii, are_rising, intern, is_there, text_begins
 from ebbflow.columns.schema import LONG, NULL, Field, Type
+from ebbflow.limits import TEXT_BYTES
 
 # A struct of Arrow's C interface, in words; `RELEASE` is a function, the lists are addresses of addresses.
 LENGTH, NULL_COUNT, OFFSET, BUFFERS_AT, CHILDREN_AT, RELEASE, STRUCT = 0, 1, 2, 5, 6, 8, 10
 # Behind it, how far the reading is.
-LANE, ROW, NEEDED = 10, 11, 12
-PROGRESS = 3
+LANE, ROW, NEEDED, BELIEVED = 10, 11, 12, 13
+PROGRESS = 4
 # How a lane is read: which column, in which form, the least and the largest number it may hold, whether nulls may be.
 # Of text that is only looked at, what is asked stands for the least number.
 CHILD, FORM, LEAST, MOST, NULLS = 0, 1, 2, 3, 4
@@ -48,7 +53,7 @@ RECIPE = 5
     LOOKED,
     WIDE_LOOKED,
 ) = range(14)
-READ, NO_ROOM, REFUSED, READ_ODDLY = 0, 1, 2, 3
+READ, NO_ROOM, REFUSED, READ_ODDLY, NOT_ASCII = 0, 1, 2, 3, 4
 
 ANY = (NULL + 1, -(NULL + 1))
 
@@ -145,6 +150,30 @@ def read_decimals(H, most, bits, data, start, n, to):
     return True
 
 
+@kernel
+def count_nulls(H, bits, start, n):
+    """How many of n bits from `start` on are not set."""
+    there = 0
+    i = start
+    end = start + n
+    while i < end and ((bits + (i >> 3)) & 7 != 0 or i & 7 != 0):
+        there += is_there(H, bits, i)
+        i += 1
+    p = ((bits + (i >> 3)) >> 3) - 1
+    words = (end - i) >> 6 if i < end else 0
+    for k in range(words):
+        x = load_lane(p + k)
+        x = x - ((x >> 1) & 0x5555555555555555)
+        x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+        x = (x + ((x >> 4) & 0x0FFFFFFFFFFFFFFF)) & 0x0F0F0F0F0F0F0F0F
+        there += ((x * 0x0101010101010101) >> 56) & 0xFF
+    i += words << 6
+    while i < end:
+        there += is_there(H, bits, i)
+        i += 1
+    return n - there
+
+
 @inline
 def read_lanes(H, pool, words, ids, rows, first):
     """The same, and whoever made the struct is not told."""
@@ -156,14 +185,32 @@ def read_lanes(H, pool, words, ids, rows, first):
         form = ids[r + FORM]
         c = (H[(words[CHILDREN_AT] >> 3) - 1 + ids[r + CHILD]] >> 3) - 1
         start = words[OFFSET] + H[c + OFFSET]
+        if words[OFFSET] < 0 or H[c + OFFSET] < 0 or H[c + LENGTH] < n:
+            return REFUSED
         buffers = (H[c + BUFFERS_AT] >> 3) - 1
-        bits = H[buffers] if H[c + NULL_COUNT] else 0
+        bits = H[buffers]
+        if bits and words[ROW] == 0:
+            nulls = count_nulls(H, bits, start, n)
+            if H[c + NULL_COUNT] >= 0 and H[c + NULL_COUNT] != nulls:
+                return REFUSED
+            if nulls == 0:
+                bits = 0
         data = H[buffers + 1]
         to = lanes_at + lane * rows.shape[1] + first
         if bits and ids[r + NULLS] == 0:
             return REFUSED
+        if n and TEXT <= form and words[ROW] == 0:
+            wide = form == WIDE_TEXT or form == WIDE_LOOKED
+            if data & (7 if wide else 3) or not are_rising(H, data, wide, start, n):
+                return REFUSED
+            if wide and text_begins(H, data, wide, start + n) - text_begins(H, data, wide, start) > TEXT_BYTES:
+                return REFUSED  # one of them may be too long
         if form == LOOKED or form == WIDE_LOOKED:
             if n:
+                begin = H[buffers + 2] + text_begins(H, data, form == WIDE_LOOKED, start)
+                end = H[buffers + 2] + text_begins(H, data, form == WIDE_LOOKED, start + n)
+                if words[BELIEVED] == 0 and not are_ascii(H, begin, end):
+                    return NOT_ASCII
                 look(H, ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
         elif form == TEXT or form == WIDE_TEXT:
             wide = form == WIDE_TEXT
@@ -197,10 +244,11 @@ def read_batch(pool, words, ids, rows, first):
     needs:  words: the batch's struct, and how far the reading is; ids: the recipe of every lane; rows: the lanes, with
             room for the batch from row `first` on; the pool's lock is held.
     leaves: READ, or READ_ODDLY: some text of the pool is not UTF-8; or REFUSED; and the struct is released, ready for
-            the next one.  Or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes.
+            the next one.  Or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes.  Or NOT_ASCII:
+            whoever asks has to see whether text that is only looked at is UTF-8, and to say so in BELIEVED.
     """
     outcome = read_lanes(all_memory(), pool, words, ids, rows, first)
-    if outcome != NO_ROOM:
+    if outcome != NO_ROOM and outcome != NOT_ASCII:
         words[LANE] = 0
         words[ROW] = 0
         call_back(words[RELEASE], np.int64(words.ctypes.data))
@@ -242,7 +290,8 @@ def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
     if type_.name == "boolean" and pa.types.is_boolean(kind):
         return BIT, *ANY
     if type_.name == "decimal" and pa.types.is_decimal128(kind) and kind.scale == type_.scale:
-        return DECIMAL, -type_.most, type_.most
+        most = min(type_.most, 10**kind.precision - 1)
+        return DECIMAL, -most, most
     return None
 
 
@@ -298,9 +347,22 @@ class Reader:
         with pool.lock:
             for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
                 try:
+                    batch.validate()
+                except pa.ArrowInvalid:
+                    return None
+                try:
                     batch._export_to_c(self._address)
-                    while (outcome := read_batch(pool.address, self._struct, self._recipes, lanes, at)) == NO_ROOM:
-                        pool.make_room(int(self._struct[NEEDED]))
+                    self._struct[BELIEVED] = 0
+                    while (
+                        outcome := read_batch(pool.address, self._struct, self._recipes, lanes, at)
+                    ) == NO_ROOM or outcome == NOT_ASCII:
+                        if outcome == NO_ROOM:
+                            pool.make_room(int(self._struct[NEEDED]))
+                        elif all(is_valid(batch.column(name)) for name in self._texts):
+                            self._struct[BELIEVED] = 1
+                        else:
+                            self._let_go()
+                            return None
                 except BaseException:
                     self._let_go()
                     raise

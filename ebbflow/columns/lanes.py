@@ -184,7 +184,9 @@ def _parts(column: Any, field: Field, pool: Pool) -> list[Lane]:
     if isinstance(column, pa.ChunkedArray):
         lanes: list[Lane] = []
         for chunk in column.chunks:
-            lanes.append(_from_arrow(chunk, field, pool, sum(map(len, lanes))))
+            start = sum(map(len, lanes))
+            check_arrow(chunk, f'the column "{field.name}"', start)
+            lanes.append(_from_arrow(chunk, field, pool, start))
         return lanes
     return [_lane(column, field, pool)]
 
@@ -197,6 +199,7 @@ def _lane(column: Any, field: Field, pool: Pool) -> Lane:
     if isinstance(column, pa.ChunkedArray):  # of a form that was not known before
         return encode_column(column, field, pool)
     if isinstance(column, pa.Array):
+        check_arrow(column, f'the column "{field.name}"', 0)
         return _from_arrow(column, field, pool, 0)
     if isinstance(column, np.ndarray) and column.dtype != object:
         return _from_numpy(column, field, pool)
@@ -281,6 +284,54 @@ def _a(noun: str) -> str:
 
 
 # ---- columns in, from Arrow
+
+
+LIES = {
+    "offset": "its offsets lead outside its text, or back",
+    "null_count": "its number of nulls is not that of its validity bitmap",
+    "Null count": "its number of nulls is not that of its validity bitmap",
+    "bitmap": "its validity bitmap is too short",
+    "Dictionary": "its dictionary has not as many values as its rows speak of",
+    "dictionary": "its dictionary has not as many values as its rows speak of",
+    "ndices": "its dictionary has not as many values as its rows speak of",
+    "ecimal": "a number in it has more digits than its type",
+    "precision": "a number in it has more digits than its type",
+    "View": "its views lead outside its text",
+    "view": "its views lead outside its text",
+    "buffer": "a buffer of it is shorter than its rows",
+}
+"""What is wrong with an array, by a word that Arrow says of it.  What else it says may quote the array's memory."""
+
+
+def _arrays_in(array: pa.Array) -> Iterable[pa.Array]:
+    """An array, and those that it is made of."""
+    yield array
+    if pa.types.is_dictionary(array.type):
+        yield from _arrays_in(array.dictionary)
+    elif pa.types.is_struct(array.type):
+        for i in range(array.type.num_fields):
+            yield from _arrays_in(array.field(i))
+
+
+def check_arrow(array: pa.Array, what: str, start: int) -> None:
+    """Refuse an array of Arrow that is not what it says: whoever read it would read other memory than its own.
+
+    Text that is not UTF-8 is left to whoever reads it as text, and says which.
+    """
+    try:
+        array.validate(full=True)
+        if all(part.offset >= 0 for part in _arrays_in(array)):  # which Arrow does not look at
+            return
+        text = "offset"
+    except (pa.ArrowInvalid, pa.ArrowIndexError, pa.ArrowNotImplementedError) as told:
+        text = str(told)
+    if "UTF8" in text or "UTF-8" in text:
+        return
+    why = next((said for word, said in LIES.items() if word in text), "its buffers do not fit its type and length")
+    raise TypeMismatch(
+        f"{what} is an Arrow array that does not hold together, from row {start} on: {why}.",
+        hint="Whoever made it wrote it wrongly: array.validate(full=True) tells more.  Nothing of it was read.",
+    )
 
 
 def _refuse_bytes(array: pa.Array, field: Field, start: int) -> None:

@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ebbflow import limits
 from ebbflow.columns.kernel import address_of, inline, kernel, memory
 from ebbflow.columns.memory import load_lane
 from ebbflow.columns.schema import NULL
+from ebbflow.errors import TypeMismatch
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
 SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT, LETTERS_AT, ODD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -105,12 +107,23 @@ class Pool:
         if n == texts.null_count:
             return np.full(n, NULL, np.int64)
         bits, ends, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
+        if wide:
+            self._refuse_long(texts)
         ids, row = np.empty(n, np.int64), 0
         with self.lock:
             place = self.address, bits, ends, int(wide), data, start, n, address_of(ids)
             while (row := int(intern(memory(), *place, row))) < n:
                 self.make_room(texts[row].as_buffer().size)
         return ids
+
+    def _refuse_long(self, texts: pa.Array) -> None:
+        """Refuse a text that is longer than any offset of 32 bits, or a pool's word for its length, can tell."""
+        ends = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1, 8 * texts.offset)
+        if ends[-1] - ends[0] > limits.TEXT_BYTES and (longest := int(np.diff(ends).max())) > limits.TEXT_BYTES:
+            raise TypeMismatch(
+                f"a text has {longest:,} bytes; it can have {limits.TEXT_BYTES:,}.",
+                hint="Keep it in a file, and its name in the row.",
+            )
 
     def _encode_dictionary(self, texts: pa.DictionaryArray) -> np.ndarray:
         known = np.append(self.encode(texts.dictionary), NULL)
@@ -417,6 +430,48 @@ def text_begins(H, ends, wide, i):
         return H[(ends >> 3) - 1 + i]
     at = ends + 4 * i
     return ((H[(at >> 3) - 1] >> ((at & 4) << 3)) << 32) >> 32
+
+
+@kernel
+def are_rising(H, ends, wide, start, n):
+    """Whether the offsets of n texts from `start` on begin at 0 or later and never fall: then no text lies before the
+    first or behind the last.
+    """
+    last = text_begins(H, ends, wide, start)
+    falls = last < 0
+    if wide:
+        p = (ends >> 3) - 1 + start
+        for i in range(n):
+            falls |= load_lane(p + i + 1) < load_lane(p + i)
+        return not falls
+    at = ends + 4 * start
+    odd = (at >> 2) & 1  # the first offset is the upper half of a word
+    p = ((at + 7) >> 3) - 1
+    before = last - odd
+    for i in range((n + 1 - odd) >> 1):  # offsets in pairs; a lone one is the first or the last
+        w = load_lane(p + i)
+        one = (w << 32) >> 32
+        two = w >> 32
+        falls |= (one < before) | (two < one)
+        before = two
+    return not (falls | (text_begins(H, ends, wide, start + n) < before))
+
+
+@kernel
+def are_ascii(H, begin, end):
+    """Whether no byte from one address up to another is beyond ASCII; whole words are looked at."""
+    first = begin >> 3
+    last = (end - 1) >> 3  # the words that hold the first byte and the last one
+    if end <= begin:
+        return True
+    down = (begin & 7) << 3
+    up = (7 - ((end - 1) & 7)) << 3
+    if first == last:
+        return ((H[first - 1] << up) >> (up + down)) & -0x7F7F7F7F7F7F7F80 == 0
+    beyond = ((H[first - 1] >> down) | (H[last - 1] << up)) & -0x7F7F7F7F7F7F7F80
+    for i in range(first, last - 1):
+        beyond |= load_lane(i) & -0x7F7F7F7F7F7F7F80
+    return beyond == 0
 
 
 @inline

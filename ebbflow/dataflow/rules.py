@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
+from ebbflow import limits
 from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.operations import same_words
 from ebbflow.columns.schema import LONG, RESERVED, Type
@@ -106,6 +107,35 @@ def loops_nest(graph: Graph) -> Breaches:
     for number, scope in enumerate(graph.scopes):
         if scope != _around(graph, scope[-1] if scope else None):
             yield PlanError(f"{_the(graph, number)} stands in the loops {scope}, which do not lie in each other.")
+
+
+@rule("Nothing is wider than the engine's own fields")
+def fits(graph: Graph) -> Breaches:
+    """The page docs/limits.md has all limits. These are known before a program runs."""
+    if len(graph.coordinates) > limits.COORDINATES:
+        yield PlanError(
+            f"A time has {len(graph.coordinates):,} coordinates; there can be {limits.COORDINATES:,}.",
+            hint="Keep what is not a time as a column.",
+        )
+    if len(graph.nodes) > limits.NODES:
+        yield PlanError(
+            f"The program has {len(graph.nodes):,} nodes; there can be {limits.NODES:,}.",
+            hint="Cut it into programs, of which one feeds the next.",
+        )
+    for number, schema in enumerate(graph.schemas):
+        if len(schema) > limits.COLUMNS:
+            yield PlanError(
+                f"{_the(graph, number)} has {len(schema):,} columns; there can be {limits.COLUMNS:,}.",
+                at=graph.places[number],
+                hint="Turn columns into rows (key, name, value), or leave some out.",
+            )
+        if len(graph.scopes[number]) > limits.LOOPS_NESTED:
+            yield PlanError(
+                f"{_the(graph, number)} stands in {len(graph.scopes[number]):,} loops; {limits.LOOPS_NESTED:,} can "
+                "stand in each other.",
+                at=graph.places[number],
+                hint="Compute the result of an inner loop first, outside the others.",
+            )
 
 
 @rule("Inputs and outputs stand outside all loops")

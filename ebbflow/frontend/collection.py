@@ -9,7 +9,7 @@ Rule: a method never changes its collection; it gives a new one, or refuses and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, overload
+from typing import Any, Never, NoReturn, overload
 
 from ebbflow.columns.ddl import schema_of
 from ebbflow.columns.expression import Expr
@@ -33,6 +33,7 @@ from ebbflow.frontend.column import Column, refuse_pyspark
 from ebbflow.frontend.delaying import later
 from ebbflow.frontend.grouping import Grouped, order_of
 from ebbflow.frontend.lineage import called
+from ebbflow.frontend.options import refuse_unknown
 from ebbflow.frontend.ordering import Ordered
 from ebbflow.frontend.shaping import computed, every_column, own_function, project, projected
 
@@ -380,7 +381,7 @@ class Collection:
     # ---- loops and times --------------------------------------------------------------------
 
     def iterate(
-        self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return"
+        self, body: Callable[..., object], max_rounds: int | None = None, on_limit: str = "return", **unknown: Never
     ) -> Collection:
         """This collection, replaced by what the body makes of it, again and again until nothing changes.
 
@@ -395,6 +396,7 @@ class Collection:
         >>> flow.compute(edges=[(1, 2), (2, 3)])["paths"].rows()
         [(1, 2, 1), (1, 3, 1), (2, 3, 1)]
         """
+        refuse_unknown("iterate", unknown, ("max_rounds", "on_limit"))
         starts = {looping.name_of_variable(body): self._node}
         number = self._next_round
         results, _ = looping.iterate(self._graph, starts, body, number, self._at, max_rounds, on_limit)

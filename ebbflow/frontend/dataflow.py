@@ -8,19 +8,28 @@ Rule: everything is added by name, names are used once, and what was added never
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Never
 
 from ebbflow.columns.ddl import schema_of
-from ebbflow.columns.resolve import unknown_column
+from ebbflow.columns.resolve import near, unknown_column
 from ebbflow.columns.schema import RESERVED
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, UnknownOption, users_place
+from ebbflow.errors import (
+    DuplicateName,
+    NotBuiltYet,
+    PlanError,
+    ReservedName,
+    TypeMismatch,
+    UnknownOption,
+    users_place,
+)
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
 from ebbflow.frontend.column import refuse_pyspark
+from ebbflow.frontend.options import OF_A_RUN, OF_A_STREAM, ON_SPARK, check_task_bytes, refuse_unknown
 
 if TYPE_CHECKING:
     from ebbflow.frontend.session import Session
@@ -41,16 +50,18 @@ class Dataflow:
     [(1, 2, 1), (2, 1, 1)]
     """
 
-    def __init__(self, time: str | Iterable[str] = "time", timezone: str | None = None):
+    def __init__(self, time: str | Iterable[str] = "time", timezone: str | None = None, **unknown: Never):
+        refuse_unknown("Dataflow", unknown, ("time", "timezone"))
         self.graph = Graph(_coordinates(time))
         self.graph.timezone = None if timezone is None else checked(timezone) or "UTC"
 
-    def input(self, name: str, schema: object, key: str | Iterable[str] | None = None) -> Collection:
+    def input(self, name: str, schema: object, key: str | Iterable[str] | None = None, **unknown: Never) -> Collection:
         """Rows that come from outside.  With `key`, rows are replaced by key (upsert).
 
         >>> Dataflow().input("edges", {"src": int, "dst": int})
         Collection edges (src long, dst long)
         """
+        refuse_unknown("input", unknown, ("schema", "key"))
         _check_name(name, "input")
         self._refuse_twice(n.Input, name)
         columns = schema_of(schema)
@@ -79,7 +90,7 @@ class Dataflow:
             self.graph.names[number] = name
         return Collection(self.graph, number)
 
-    def output(self, name: str, collection: Collection, changes: bool = True) -> None:
+    def output(self, name: str, collection: Collection, changes: bool = True, **unknown: Never) -> None:
         """Name a result.  `changes=False` keeps no changes for `live.changes`, only what snapshots need.
 
         >>> import ebbflow as ebb
@@ -88,7 +99,13 @@ class Dataflow:
         >>> flow
         Dataflow(xs -> once)
         """
+        refuse_unknown("output", unknown, ("changes",))
         _check_name(name, "output")
+        if not isinstance(changes, bool):
+            raise TypeMismatch(
+                f"changes says whether an output keeps its changes, True or False, not {changes!r:.60}.",
+                hint='For example flow.output("reach", reach, changes=False).',
+            )
         if not isinstance(collection, Collection):
             unfinished = {
                 "Ordered": "order_by(...).limit(n) gives the first rows.",
@@ -113,7 +130,7 @@ class Dataflow:
         with self.graph.lock:
             self._refuse_twice(n.Output, name)
             self.graph.names.setdefault(collection._node, name)
-            self.graph.add(n.Output(name, collection._node, bool(changes)), users_place())
+            self.graph.add(n.Output(name, collection._node, changes), users_place())
 
     def iterate(
         self,
@@ -136,6 +153,11 @@ class Dataflow:
         >>> flow.compute(steps=[(0, 1), (1, 2), (2, 3)], zero=[(0,)])["even"].rows()
         [(0, 1), (2, 1)]
         """
+        known = ("max_rounds", "on_limit")
+        meant = {
+            name: given for name, given in starts.items() if not isinstance(given, Collection) and near(name, known)
+        }
+        refuse_unknown("iterate", meant, known)
         if not starts:
             raise PlanError(
                 "iterate has no variables.",
@@ -181,10 +203,34 @@ class Dataflow:
                 'run has no option "timezone": it is a part of what the program means.',
                 hint='Dataflow(timezone="America/New_York"); on Spark the session\'s zone counts.',
             )
+        if spark is None:
+            refuse_unknown("run", options, OF_A_RUN)
+        else:
+            refuse_unknown("run on Spark", options, ON_SPARK)
+        return self._run_tuned({}, spark, workers=workers, checkpoint=checkpoint, history=history, **options)
+
+    def _run_tuned(
+        self,
+        tuning: Mapping[str, Any],
+        spark: object = None,
+        *,
+        workers: int = 1,
+        checkpoint: object = None,
+        history: object = None,
+        shards: Any = None,
+        **options: Any,
+    ) -> Session:
+        """The same with sizes of the engine's own, as `OPTIONS` of the runtime names them: for tests and benchmarks.
+
+        No result depends on them within their limits; beyond them the runtime asserts.
+        """
+        if "task_bytes" in options:
+            check_task_bytes(options["task_bytes"])
+        options = {**options, **tuning}
         if spark is not None:
             from ebbflow.runtime.spark.opening import on, zone_for
 
-            options["runtime"] = on(spark, options.pop("shards", None))
+            options["runtime"] = on(spark, shards)
             options["timezone"] = zone_for(spark, self.graph)
         self._ready()
         from ebbflow.frontend.session import Session  # loads the engine
@@ -226,6 +272,7 @@ class Dataflow:
         ...     inputs={"edges": ebb.append(spark.readStream.schema("src long, dst long").json("edges"))},
         ...     outputs={"reach": ebb.table("out/reach")}).awaitTermination()  # doctest: +SKIP
         """
+        refuse_unknown("stream", options, OF_A_STREAM)
         pipeline = importlib.import_module("ebbflow.pipeline.stream")  # stands above this, and loads Spark
         return pipeline.stream(
             self, spark, checkpoint=checkpoint, inputs=inputs, outputs=outputs, trigger=trigger,

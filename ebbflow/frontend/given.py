@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbflow import limits
 from ebbflow.columns.expression import Call
 from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import NULL, Schema, Type
@@ -246,7 +247,7 @@ class Given:
     def _add_arrow(self, verb: str, rows: Any, time: Any, diff: Any) -> bool:
         """Take in a table of Arrow as it lies; False, and nothing happened, if something in it needs a closer look."""
         if type(time) is type(diff) is int and diff == 1 and self._is_chain and self.frontier[0][0] <= time <= END:
-            return self._add_parcel(rows, (time,), 1)  # what most tables are
+            return self._add_parcel(verb, rows, (time,), 1)  # what most tables are
         named = (time if type(time) is str else None, diff if type(diff) is str else None)
         if not (self._is_chain if named[0] is not None else _is_whole_time(time)):
             return False
@@ -254,7 +255,9 @@ class Given:
             return False
         moment = self._one_time(verb, time) if named[0] is None else None
         if moment is not None and named[1] is None:
-            return self._add_parcel(rows, moment, diff)
+            return self._add_parcel(verb, rows, moment, diff)
+        if rows.num_rows > limits.ROWS_A_CALL:
+            self._refuse_many(verb, rows.num_rows)
         reader = self._reader_of(rows.schema, named)
         found = reader.read(rows, self._pool) if reader is not None else None
         if found is None or self._lacks(found):
@@ -266,8 +269,10 @@ class Given:
         self._keep(found[:width], times, found[-1] if named[1] is not None else np.full(count, diff, np.int64), moment)
         return True
 
-    def _add_parcel(self, rows: Any, moment: Time, diff: int) -> bool:
+    def _add_parcel(self, verb: str, rows: Any, moment: Time, diff: int) -> bool:
         """The same, all rows at one time and equally often."""
+        if rows.num_rows > limits.ROWS_A_CALL:
+            self._refuse_many(verb, rows.num_rows)
         reader = self._reader
         if reader is None or self._read is not NONE_NAMED or not rows.schema.equals(reader.schema):
             reader = self._reader_of(rows.schema, NONE_NAMED)
@@ -297,6 +302,8 @@ class Given:
 
     def _add_many(self, verb: str, rows: Any, time: Any, diff: Any) -> None:
         columns, count = self._columns(verb, rows)
+        if count > limits.ROWS_A_CALL:
+            self._refuse_many(verb, count)
         times = self._times(verb, time, columns, count)
         diffs = self._diffs(verb, diff, columns, count)
         schema = self.schema
@@ -572,6 +579,12 @@ class Given:
             self._refuse_form(verb, rows)
         return self._from_rows(verb, list(rows))
 
+    def _refuse_many(self, verb: str, count: int) -> NoReturn:
+        raise TypeMismatch(
+            f'{verb} is given {count:,} rows for "{plain(self.name)}"; one call takes {limits.ROWS_A_CALL:,}.',
+            hint="Give them in several calls, at the same time if they belong together.",
+        )
+
     def _refuse_form(self, verb: str, rows: Any) -> NoReturn:
         raise TypeMismatch(
             f'{verb} takes the rows of "{plain(self.name)}" as a list of tuples, a dict of arrays, or anything '
@@ -588,7 +601,15 @@ class Given:
         for name in names:
             if names.count(name) > 1:
                 self._refuse_twice(verb, name)
-        return {name: table.column(i) for i, name in enumerate(names)}, table.num_rows
+        columns = {name: table.column(i) for i, name in enumerate(names)}
+        for name, column in columns.items():
+            if len(column) != table.num_rows:  # as a struct of Arrow's C interface may say
+                raise TypeMismatch(
+                    f'{verb} finds {len(column):,} rows in the column "{plain(name)}" of an Arrow table that says it '
+                    f"has {table.num_rows:,}.",
+                    hint="Whoever made it wrote it wrongly: table.validate() tells more.  Nothing of it was read.",
+                )
+        return columns, table.num_rows
 
     def _from_pandas(self, verb: str, rows: Any) -> tuple[dict[str, Any], int]:
         import pyarrow
@@ -772,6 +793,11 @@ def whole_numbers(values: Any) -> Array | None:
 
 def whole_table(values: Any, count: int) -> Array | None:
     """int64[count, m] of whole numbers: one a row, or several as tuples or an Arrow struct.  None: it is not."""
+    if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "validate"):
+        from ebbflow.columns.lanes import check_arrow
+
+        for chunk in getattr(values, "chunks", [values]):
+            check_arrow(chunk, "a column of times or diffs", 0)
     fields = getattr(getattr(values, "type", None), "fields", None)
     if fields:  # a struct with a number for each coordinate, as results have it
         struct_ = values.combine_chunks() if hasattr(values, "combine_chunks") else values

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock, get_ident
 from types import TracebackType
@@ -23,6 +23,7 @@ import numpy as np
 
 from ebbflow import interrupts
 from ebbflow.columns.resolve import near
+from ebbflow.columns.schema import Schema
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -41,7 +42,7 @@ from ebbflow.errors import (
     UnknownOutput,
     WrongTime,
 )
-from ebbflow.frontend import on_spark
+from ebbflow.frontend import forked, on_spark
 from ebbflow.frontend.aliases import FOREIGN_SESSION
 from ebbflow.frontend.column import unknown_method
 from ebbflow.frontend.given import SEVERAL, Due, Given, as_time, listed, told, whole
@@ -200,6 +201,7 @@ class Session:
         self._runtime = runtime(self._graph, workers=workers, pool=self._pool, **options)
         for name, columns in getattr(self._runtime, "glances", {}).items():
             self._inputs[name].answer(columns)
+        self._runtime.guard = self._refuse_overflow  # type: ignore[union-attr]
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, Shown] = {}
         advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
@@ -210,6 +212,7 @@ class Session:
         self._keeping: Keeping | None = None
         self._at.stages = hasattr(self._runtime, "stage")
         self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
+        forked.note(self)
         if getattr(self._runtime, "is_durable", False):
             try:
                 self._keeping = Keeping(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
@@ -219,7 +222,32 @@ class Session:
 
     def _show(self, node: n.Output, since: Antichain, frontier: Antichain) -> None:
         schema = self._graph.schemas[node.source]
-        self._outputs[node.name] = Shown(node.name, schema, node.changes, since, frontier)
+        shown = self._outputs[node.name] = Shown(node.name, schema, node.changes, since, frontier)
+        shown.fill = self._watch
+
+    def _watch(self) -> None:
+        """From here on the runtime asks of every step."""
+        self._runtime.watches = True  # type: ignore[union-attr]
+
+    def _refuse_overflow(self, results: Mapping[str, Sequence[tuple[Array, Array, Array]]]) -> None:
+        """Refuse results of a step that does not count yet, if a row of an output would be there too often."""
+        for name, blocks in results.items():
+            shown = self._outputs.get(name)
+            if shown is None:  # one that is being added
+                node = self._declared(name)
+                if node is None:
+                    continue
+                shown = Shown(name, self._graph.schemas[node.source], False, (), ())
+            else:
+                self._pull(shown)  # what earlier steps have shown
+            shown.refuse_overflow([Changes(*block) for block in blocks], partial(self._row_told, shown.schema))
+
+    def _row_told(self, schema: Schema, lanes: Array) -> str:
+        """A row as people read it."""
+        from ebbflow.columns.lanes import from_lane
+
+        values = [from_lane(int(lane), type_, self._pool) for lane, type_ in zip(lanes, schema.types)]
+        return ", ".join(f"{name}={value!r:.60}" for name, value in zip(schema.names, values)) or "()"
 
     def __enter__(self) -> Session:
         return self
@@ -765,7 +793,7 @@ class Session:
     # ---- results out -------------------------------------------------------------------------------
 
     def _shown(self, verb: str, name: str) -> Shown:
-        shown = self._outputs.get(name) if isinstance(name, str) else None
+        shown = self._at.outputs.get(name) if isinstance(name, str) else None
         if shown is None and self._declared(name) is not None:
             self._add_output(name)
             shown = self._outputs[name]

@@ -4,19 +4,25 @@ A snapshot is asked for at a time, so changes are kept at their own times as far
 Older ones are moved up to where it begins, where no snapshot can tell them apart, and summed: what is kept is as
 large as the collection, however long it has been changing.
 
-Rule: at every time that is at or after `since`, the sum of what is kept is the collection at that time.
+A row's diffs may sum up to more than a word tells.  That is refused before the step counts.  What is kept for it is one
+number, a bound: sums are only looked at when diffs are large, or very many.
+
+Rule: at every time that is at or after `since`, the sum of what is kept is the collection at that time; it fits words.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import groupby, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.columns.schema import Schema
+from ebbflow.errors import STAYS, NumberOverflow
 from ebbflow.frontend.table import Table, in_order
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
@@ -25,6 +31,10 @@ Array = NDArray[np.int64]
 Antichain = tuple[Time, ...]
 
 END = 2**63 - 1  # the last number a coordinate can be
+WIDE_BITS = 31  # of a diff that is like others
+NEARLY = 2**62  # a sum that one step of such diffs takes no further than END
+SLACK = 2.0**-30  # more than sums of rounded numbers are wrong by
+MOST_JOINS = 1 << 20  # times of a row that are looked at, each with all its changes
 FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
 NEAR_ROWS, LEFT_ROWS = 1 << 9, 1 << 12  # the last row for each of so many hashes; how many leave before they are summed
 LOG = 1 << 16  # changes kept as they came before they are summed up
@@ -82,6 +92,8 @@ class Shown:
         self.unread: list[Changes] = []
         self.pulled_at = -1  # how many steps had begun when the runtime was last asked
         self.subscribers: list[Callable[[Table, list[Time]], object]] = []
+        self.bound = 0  # no row is there more often than this, at any time
+        self.fill: Callable[[], None] | None = None  # whom to tell when the bound comes near what a word tells
         self._log: list[Changes] = []
         self._in_log, self._summed = 0, 0  # how many are in it, and how many of them were summed up
 
@@ -93,6 +105,37 @@ class Shown:
                 self._sum_up()  # without the new ones: those before them are mostly past `since`, and fold to few
         self._log.append(changes)
         self._in_log += changes.count
+        self.bound += changes.count << WIDE_BITS  # larger diffs were looked at, by `refuse_overflow`
+        if self.bound >= NEARLY:
+            self._tighten()
+
+    def _tighten(self) -> None:
+        """Let the bound be what was shown rather than what might have been."""
+        _, totals = gross(joined(self._log))
+        self.bound = above(totals)
+        if self.bound >= NEARLY and self.fill is not None:
+            self.fill()
+
+    def refuse_overflow(self, new: Sequence[Changes], told: Callable[[Array], str]) -> None:
+        """Refuse changes by which some row would be there more often, at some time, than a word tells.
+
+        told: a row, one word for each lane, as people read it.
+        """
+        bound = self.bound + sum(above(np.abs(part.diffs.astype(np.float64)).sum(keepdims=True)) for part in new)
+        if bound <= END:
+            self.bound = bound
+            return
+        whole = joined([part for part in (*self._log, *new) if len(part.diffs)])
+        rows, totals = gross(whole)
+        for row in np.flatnonzero(totals >= END * (1 - SLACK)).tolist():
+            its = np.flatnonzero(rows == row)
+            found = first_overflow(whole.times[its], whole.diffs[its])
+            if found is not None:
+                time, count = found
+                what = f'The row {told(whole.lanes[:, its[0]])} of the output "{self.name}" would be there {count:,}'
+                when = f"at time {time[0] if len(time) == 1 else time}"
+                raise NumberOverflow(f"{what} times {when}; at most {END:,} copies of a row can be told.", hint=STAYS)
+        self.bound = min(above(totals), END)
 
     def go_on(self, frontier: Antichain) -> None:
         """Along one coordinate: the frontier moves, and from where it was on times can be told apart."""
@@ -132,6 +175,7 @@ class Shown:
         self.since, self.frontier = since, frontier
         if len(log.diffs):
             self._log, self._in_log, self._summed = [log], len(log.diffs), 0
+            self._tighten()
         if self.keeps_changes and len(unread.diffs):
             self.unread = [unread]
 
@@ -155,6 +199,49 @@ class Shown:
             return whole.lanes, whole.diffs  # all at one time: each row stands there once
         seen = np.flatnonzero(lattice.precedes(whole.times, np.array(time, np.int64)))
         return consolidated(in_order(whole.lanes, seen), whole.diffs[seen])
+
+
+def gross(changes: Changes) -> tuple[Array, np.ndarray]:
+    """Which row each change is of, by a number, and for each of these how much came and went, about."""
+    lanes = np.ascontiguousarray(changes.lanes.T)
+    if lanes.shape[1]:
+        keys = lanes.view([("", np.int64)] * lanes.shape[1])[:, 0]
+        rows = np.unique(keys, return_inverse=True)[1].reshape(-1)
+    else:
+        rows = np.zeros(len(changes.diffs), np.int64)
+    return rows, np.bincount(rows, weights=np.abs(changes.diffs.astype(np.float64)))
+
+
+def above(totals: np.ndarray) -> int:
+    """A whole number that none of these, which are rounded, exceeds."""
+    return int(totals.max(initial=0) * (1 + SLACK)) + 1
+
+
+def first_overflow(times: Array, diffs: Array) -> tuple[Time, int] | None:
+    """The first time at which changes of one row sum up to more than a word, and that sum.
+
+    With several coordinates any join of times may be one.  Where there are too many, what came in all, or went, counts.
+    """
+    found = [(tuple(time), diff) for time, diff in zip(times.tolist(), diffs.tolist())]
+    if times.shape[1] == 1:
+        total = 0
+        for time, same in groupby(sorted(found), key=lambda one: one[0]):
+            total += sum(diff for _, diff in same)
+            if abs(total) > END:
+                return time, total
+        return None
+    axes = [sorted(set(axis)) for axis in zip(*(time for time, _ in found))]
+    if math.prod(map(len, axes)) * len(found) <= MOST_JOINS:
+        for time in product(*axes):
+            total = sum(diff for at, diff in found if before(at, time))
+            if abs(total) > END:
+                return time, total
+        return None
+    for sign in (1, -1):
+        total = sum(diff for _, diff in found if diff * sign > 0)
+        if abs(total) > END:
+            return tuple(map(max, zip(*(time for time, diff in found if diff * sign > 0)))), total
+    return None
 
 
 @cache

@@ -46,9 +46,13 @@ from ebbflow.trace.heap import (
     PTR,
     SEAL,
     VISITS,
+    WIDE,
+    WIDE_DIFF,
+    blame,
     copy_words,
     drop_vector,
     fail,
+    fail_of_row,
     hash_lanes,
     release,
     reserve,
@@ -104,6 +108,7 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
     if count > 1:
         sort_rows(H, W, d, count, w)
         n = sum_equal(H, W, d, count, w)
+        blame(H, W, H[nd + NUMBER], rc, nk, 0)
     if n == 0 and not owed:
         return
     H[W + DELTAS] += n
@@ -221,9 +226,11 @@ def seal_part(H, W, nd, tb, row, n, f, g, rounds):
         else:
             for i in range(m):
                 diff = row + i * step + 1
-                if H[diff] > DIFF_AT_MOST or H[diff] < -DIFF_AT_MOST:
-                    fail(H, W, DIFF_OVERFLOW, 0, H[diff - 1], H[diff])
-                    H[diff] = 0
+                if H[diff] > WIDE_DIFF or H[diff] < -WIDE_DIFF:
+                    H[W + WIDE] = 1
+                    if H[diff] > DIFF_AT_MOST or H[diff] < -DIFF_AT_MOST:
+                        fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[diff - 1], H[diff], diff + 2, step - 3)
+                        H[diff] = 0
             put_down(H, W, tb, f, row, m, step, 0, 0)
             if g and is_looked_for(H, nd, 0, row + 3, H[row + 2]):
                 for x in range(row, row + m * step, step):
@@ -241,6 +248,7 @@ def visit_bulk(H, W, nd, tb, parts, rounds):
     g = new_pack(H, W, H[f + LANES], 1) if looks == RECORDS else 0
     for i in range(H[parts + LISTS]):
         n = take_part(H, W, parts, i, nk)
+        blame(H, W, H[nd + NUMBER], 0, 0, 1)
         H[W + DELTAS] += n
         if settles:
             settle_bulk(H, W, nd, H[W + BULK + PTR], n, nk, rounds)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import load_lane, store_lane
+from ebbflow.limits import COLUMNS
 from ebbflow.trace.heap import PTR, ROW, ROW2, mix_in, mixed
 
 # ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
@@ -19,7 +20,7 @@ HASHES, PLACES, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in rang
 BANKS = 5 * BLOCK_ROWS  # two banks of registers, by turns the source and the result of a stage
 BANK = REGISTERS * BLOCK_ROWS
 COLUMNS_AT = BANKS + 2 * BANK  # the list of columns, then room to make the next one
-MOST_COLUMNS = 1024
+MOST_COLUMNS = COLUMNS  # a room for all of the widest collection: who fills the list need not ask
 FEW_LEFT_OUT = 8  # if less than one in so many rows is left out, the others are copied in runs
 
 ROOM = COLUMNS_AT + 4 * MOST_COLUMNS

@@ -15,12 +15,13 @@ from ebbflow.trace.heap import (
     CAP,
     COUNTS,
     LARGE,
-    OVERFLOW,
+    NO_NODE,
     PAIR,
+    SUM_OVERFLOW,
     VECTOR,
     copy_words,
     drop_vector,
-    fail,
+    fail_of_row,
     hash_lanes,
     reserve,
     same,
@@ -66,7 +67,7 @@ def sum_equal(H, W, p, n, w):
         i += 1
         while i < n and H[p + i * w] == H[a] and same(H, p + i * w + 2, a + 2, w - 2):
             if not sum_fits(s, H[p + i * w + 1]):
-                fail(H, W, OVERFLOW, 0, H[a], s)
+                fail_of_row(H, W, SUM_OVERFLOW, NO_NODE, H[a], H[p + i * w + 1], a + 2, w - 2)
                 return 0
             s += H[p + i * w + 1]
             i += 1
@@ -156,7 +157,7 @@ def write_words(H, W, p, n, rank, diff, lanes, o):
     for i in range(p, p + 2 * n, 2):
         if i > p and H[i + 1] == H[i - 1] and H[i] == H[i - 2]:
             if not sum_fits(H[o - w + 1], diff):
-                fail(H, W, OVERFLOW, 0, rank, diff)
+                fail_of_row(H, W, SUM_OVERFLOW, NO_NODE, rank, diff, o - w + 2, w - 2)
                 return o
             H[o - w + 1] += diff
             continue

@@ -26,27 +26,31 @@ from ebbflow.operators.node import (
     PLACE_TIMES,
     PLACED,
     RAW,
+    SPEC,
 )
 from ebbflow.trace.heap import (
     BLOCK,
     CAP,
     LEN,
     NEAR,
-    OVERFLOW,
     PTR,
+    SUM_OVERFLOW,
+    WIDE_DIFF,
     alloc,
     copy_words,
     drop_vector,
-    fail,
+    fail_of_row,
     hash_lanes,
     release,
     reserve,
     same,
+    size_bits,
     sum_fits,
 )
 
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
+SHOWS_WIDE = SPEC  # of an output, which has no reducer: whether a row has a diff beyond WIDE_DIFF
 LIFE = INDEX + 3  # how often its rows were forgotten: what slots say of an earlier life is nothing
 WHERE = 36  # bits of a slot that say where its row lies, from 1 on; above them its life, from 1 on
 LIVES = 1 << 26
@@ -121,7 +125,7 @@ def settle_rows(H, W, nd, count):
         if is_alive(H[slots + i], life):
             q = p + place_in(H[slots + i]) + n + 1
             if not sum_fits(H[q], H[row + n + 1]):
-                fail(H, W, OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1])
+                fail_of_row(H, W, SUM_OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1], row, n)
                 break
             H[q] += H[row + n + 1]
         else:
@@ -175,9 +179,14 @@ def place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         for i in range(n):
             H[at + i] = H[c + i * s]
         at += far
+    bits = 0
     for i in range(n):
         H[at + i] = H[times + H[ranks + i * rstep]]
-        H[at + far + i] = H[diffs + i * dstep] * sign
+        d = H[diffs + i * dstep] * sign
+        bits |= size_bits(d)
+        H[at + far + i] = d
+    if bits > WIDE_DIFF:
+        H[nd + SHOWS_WIDE] = 1
     H[nd + PLACED] += n
 
 
@@ -241,13 +250,20 @@ def forget_rows(H, W, nd):
 
 @kernel
 def count_rows(H, nd):
-    """How many of the output's rows have a diff other than zero."""
+    """How many of the output's rows have a diff other than zero.
+
+    leaves: in SHOWS_WIDE, whether one is beyond WIDE_DIFF.
+    """
     w = H[nd + LANES] + 2
     p = H[nd + ROWS + PTR]
     total = 0
+    bits = 0
     for at in range(w - 1, H[nd + ROWS + LEN], w):
+        bits |= size_bits(H[p + at])
         if H[p + at]:
             total += 1
+    if bits > WIDE_DIFF:
+        H[nd + SHOWS_WIDE] = 1
     return total
 
 

@@ -15,6 +15,7 @@ from ebbflow.operators.moment import SORTED_BY_HAND, sort_open
 from ebbflow.operators.node import (
     BUFFER,
     LANES,
+    NUMBER,
     OP,
     PLACE_AT,
     PLACE_ROOM,
@@ -26,15 +27,22 @@ from ebbflow.operators.node import (
 from ebbflow.operators.reducers import COUNTED
 from ebbflow.trace.heap import (
     BLOCK,
+    COUNT_OVERFLOW,
     DELTAS,
     DIFF_OVERFLOW,
+    ERROR_NODE,
     EVALS,
     INSERTS,
+    KEY_AT,
     LEN,
+    NO_NODE,
     VISITS,
     fail,
+    fail_of_row,
     hash_word,
+    is_large,
     reserve,
+    size_bits,
 )
 from ebbflow.trace.segment import DIFF_AT_MOST
 from ebbflow.trace.tally import (
@@ -136,6 +144,7 @@ def count_moments(H, W, ty, ranks, rstep, diffs, dstep, sign, n, times, stamps, 
     closed = 0
     j = 0
     too_often = 0
+    bits = 0
     for i in range(n):
         t = H[ranks]
         ranks += rstep
@@ -190,7 +199,9 @@ def count_moments(H, W, ty, ranks, rstep, diffs, dstep, sign, n, times, stamps, 
                 H[logged + 1] = count
                 logged += 2
         H[e] = moment
-        H[e + KEY + 1] = count + d
+        count += d
+        bits |= size_bits(count)
+        H[e + KEY + 1] = count
     H[ty + T_RANK] = rank
     H[ty + T_MOMENT] = moment
     H[ty + T_OPEN + LEN] = end - opened
@@ -198,7 +209,13 @@ def count_moments(H, W, ty, ranks, rstep, diffs, dstep, sign, n, times, stamps, 
     H[W + EVALS] += closed
     H[W + VISITS] += closed
     if too_often:
-        fail(H, W, DIFF_OVERFLOW, 0, rank, too_often)
+        fail_of_row(H, W, DIFF_OVERFLOW, NO_NODE, rank, too_often, e + KEY, 1)
+    if is_large(bits):
+        for i in range(n):
+            e = H[places + i]
+            if is_large(size_bits(H[e + KEY + 1])):
+                H[W + KEY_AT] = e + KEY
+        fail(H, W, COUNT_OVERFLOW, NO_NODE, rank, H[H[W + KEY_AT] + 1])
     j //= step
     H[W + DELTAS] += j
     return j
@@ -224,3 +241,5 @@ def run_counts(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         at = reserve(H, W, v, H[v + LEN] + most * ROW) + H[v + LEN]
         said = count_moments(H, W, ty, ranks, rstep, diffs, dstep, sign, n, 0, at + 1, at + 2, at + 3, at + 4, ROW)
         H[v + LEN] += said * ROW
+    if H[W + ERROR_NODE] == NO_NODE:
+        H[W + ERROR_NODE] = H[nd + NUMBER]

@@ -13,7 +13,7 @@ from ebbflow.operators.bulk import drop_bulk
 from ebbflow.operators.edges import flush, is_heavy, lighten_joins
 from ebbflow.operators.grown import may_grow, visit_grown
 from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_read
-from ebbflow.operators.node import B_CROWD, B_PARTS, KEPT, TB, WAITING, bucket_for, queue
+from ebbflow.operators.node import B_CROWD, B_PARTS, KEPT, NUMBER, TB, WAITING, bucket_for, queue
 from ebbflow.operators.parted import parts_of, spill_parts, take_part
 from ebbflow.operators.reduce import visit_reduce
 from ebbflow.operators.sealing import begin_sealing, end_sealing, put_down
@@ -34,6 +34,7 @@ from ebbflow.trace.heap import (
     STEP,
     STREAM,
     VISITS,
+    blame,
     copy_words,
     drop_vector,
     push_word,
@@ -206,6 +207,7 @@ def visit_crowd(H, W, nd, tb, parts, rounds):
     f = begin_sealing(H, W, tb)
     for i in range(H[parts + LISTS]):
         n = take_part(H, W, parts, i, H[tb + KEYS])
+        blame(H, W, H[nd + NUMBER], 0, 0, 1)
         if n and H[W + ERROR] == 0:
             visit_part(H, W, nd, tb, H[W + BULK + PTR], n, 3 + H[parts + LANES], f, rounds)
     end_sealing(H, W, tb, f, rounds)

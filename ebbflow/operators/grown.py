@@ -38,6 +38,7 @@ from ebbflow.trace.heap import (
     STEP,
     VISITS,
     WANT,
+    WIDE_DIFF,
     reserve,
     same,
 )
@@ -74,9 +75,9 @@ def may_grow(H, nd, tb):
 
 @inline
 def only_came(H, row, n, step):
-    """Whether n rows came all at one time, and none was taken away."""
+    """Whether n rows came all at one time, none of them very often, and none was taken away."""
     for x in range(row, row + n * step, step):
-        if H[x] != H[row] or H[x + 1] <= 0:
+        if H[x] != H[row] or H[x + 1] <= 0 or H[x + 1] > WIDE_DIFF:
             return False
     return True
 

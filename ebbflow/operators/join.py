@@ -39,6 +39,7 @@ from ebbflow.trace.clock import intern_time, join_ranks, row_of
 from ebbflow.trace.heap import (
     BITS,
     COORDS,
+    COUNT_OVERFLOW,
     DELTA,
     DELTAS,
     ERROR,
@@ -47,23 +48,27 @@ from ebbflow.trace.heap import (
     FUEL,
     GENERAL,
     GUARD,
+    KEY_AT,
     LEN,
     LINED,
     LOWER,
     LOWEST,
-    OVERFLOW,
+    MANY_ENTRIES,
+    PRODUCT_OVERFLOW,
     PTR,
     REPLAYED,
     SEEDS,
     STORED_IN,
     STORED_OUT,
+    WIDE,
     copy_words,
     fail,
+    is_large,
     join_rounds,
     reserve,
     same,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of, sort_rows
+from ebbflow.trace.segment import OLD, VALUE, are_countable, diff_of, rank_of, sort_rows
 from ebbflow.trace.spine import segment_to_read
 from ebbflow.trace.table import COUNT, KEYS, SPINE, WIDTH, find, segment_of
 
@@ -82,9 +87,24 @@ NULL = -9223372036854775808
 def product(H, W, jn, a, b, rank):
     """a * b, refused when it leaves 62 bits: asked before it is computed, as compiled products are taken to fit."""
     if a != 0 and (abs(a) | abs(b)) >= (1 << 31) and abs(b) > ((1 << 62) - 1) // abs(a):
-        fail(H, W, OVERFLOW, H[jn + NUMBER], rank, a)
+        fail(H, W, PRODUCT_OVERFLOW, H[jn + NUMBER], rank, a)
         return 0
     return a * b
+
+
+@kernel
+def are_paired(H, W, jn, key, deltas, dn, dw, b, m, w):
+    """Whether whatever is summed of the diffs of deltas, or of m entries of the other side, has 62 bits."""
+    total = 0
+    for j in range(dn):
+        total += abs(H[deltas + j * dw + 1])
+        if is_large(total):
+            break
+    if is_large(total) or not are_countable(H, b, m, w):
+        H[W + KEY_AT] = key
+        fail(H, W, COUNT_OVERFLOW, H[jn + NUMBER], H[deltas], 0)
+        return False
+    return True
 
 
 @inline
@@ -134,6 +154,8 @@ def merge_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w,
     bits = H[W + BITS]
     m = shown_of(H, W, sg, w, seen)
     b = H[W + EVENTS2 + PTR]
+    if H[W + WIDE] and dn + m >= MANY_ENTRIES and not are_paired(H, W, jn, key, deltas, dn, dw, b, m, w):
+        return
     # groups of equal values (and rounds): a row, the sum of the diffs so far, the place among those that are there
     g = reserve(H, W, W + STORED_OUT, GROUP * (dn + m))
     z = reserve(H, W, W + STORED_IN, EVENT * (dn + m))
@@ -215,6 +237,8 @@ def replay_histories(H, W, jn, on_left, key, deltas, dn, dw, rounds, seen, sg, w
     bits = H[W + BITS]
     m = shown_of(H, W, sg, w, seen)
     b = H[W + EVENTS2 + PTR]
+    if H[W + WIDE] and dn + m >= MANY_ENTRIES and not are_paired(H, W, jn, key, deltas, dn, dw, b, m, w):
+        return
     g = reserve(H, W, W + SEEDS, dn + m)  # a row of each group
     z = reserve(H, W, W + EVENTS, (dn + m) * (row + c))
     groups = 0

@@ -20,6 +20,7 @@ from ebbflow.operators.node import (
     ASK,
     DEPTH,
     KEPT,
+    NUMBER,
     OP,
     SHORT,
 )
@@ -34,8 +35,9 @@ from ebbflow.operators.reducers import (
 )
 from ebbflow.operators.replay import replay, values_at
 from ebbflow.operators.say import answer_values, ask, correct, forget_gone
-from ebbflow.operators.sums import add_row, gather_sums, touch_input
+from ebbflow.operators.sums import add_row, are_sums_countable, gather_sums, touch_input
 from ebbflow.trace.heap import (
+    COUNT_OVERFLOW,
     DELTA,
     EVALS,
     EVENTS,
@@ -44,16 +46,27 @@ from ebbflow.trace.heap import (
     GENERAL,
     GUARD,
     HAVE,
+    KEY_AT,
     LEN,
     PTR,
     VALUES,
     WANT,
+    WIDE,
+    fail,
     hash_lanes,
+    is_large,
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of, touch
+from ebbflow.trace.segment import OLD, VALUE, diff_of, is_crowded, push_entry, rank_of, touch
 from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
+
+
+@kernel
+def refuse_group(H, W, nd, rc, rank):
+    """A key's rows are more than can be counted."""
+    H[W + KEY_AT] = rc
+    fail(H, W, COUNT_OVERFLOW, H[nd + NUMBER], rank, 0)
 
 
 @inline
@@ -107,6 +120,9 @@ def visit_sums(H, W, nd, tb, rc, rounds, so, w1):
     sg = segment_of(H, tb, rc, 0)
     w = H[tb + WIDTH]
     acc = gather_sums(H, W, tb, rc, rounds)
+    if H[W + WIDE] and not are_sums_countable(H, W, tb, rc):
+        refuse_group(H, W, nd, rc, rank_of(H[H[sg + PTR] + 1]))
+        return
     n = H[sg + LEN]
     p = H[sg + PTR]
     z = reserve(H, W, W + EVENTS, EVENT * n)
@@ -144,7 +160,9 @@ def visit_sums(H, W, nd, tb, rc, rounds, so, w1):
     while a < an or b < bn:
         t = next_rank(H, a, an, b, bn)
         while a < an and H[a] == t:
-            add_row(H, spec, acc, H[a + 2], H[a + 1])
+            if is_large(add_row(H, spec, acc, H[a + 2], H[a + 1])):
+                refuse_group(H, W, nd, rc, t)
+                return
             a += EVENT
         b = apply_said(H, H[W + HAVE + PTR], step, b, bn, t)
         H[W + EVALS] += 1
@@ -232,6 +250,9 @@ def ask_visit(H, W, nd, tb, rc, rounds):
     touch_input(H, W, tb, rc, si, w)
     touch(H, W, so, w1)
     H[W + FUEL] -= H[si + LEN] + H[so + LEN]
+    if is_crowded(H, W, si, w) or is_crowded(H, W, so, w1):
+        refuse_group(H, W, nd, rc, rank_of(H[H[si + PTR] + (H[si + LEN] - 1) * w + 1]))
+        return
     note_rounds(H, W, nd, si, w, rounds)
     note_rounds(H, W, nd, so, w1, rounds)
     owe_noted(H, W, nd, rc)
@@ -315,6 +336,9 @@ def visit_reduce(H, W, nd, tb, rc, rounds):
     touch_input(H, W, tb, rc, si, w)
     H[W + FUEL] -= H[si + LEN] + H[so + LEN]
     H[W + DELTA + LEN] = 0
+    if is_crowded(H, W, si, w) or is_crowded(H, W, so, w1):
+        refuse_group(H, W, nd, rc, rank_of(H[H[si + PTR] + (H[si + LEN] - 1) * w + 1]))
+        return
     op = H[nd + OP]
     if op == EACH:
         touch(H, W, so, w1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import load_lane
-from ebbflow.columns.weights import add_word, float_add, int_add
+from ebbflow.columns.weights import INT_WORDS, add_word, float_add, int_add
 from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, PLACES, hash_block
 from ebbflow.operators.counting import ENTRY, counts_by_lane, find_by_lane, run_counts
 from ebbflow.operators.groups import (
@@ -26,6 +26,7 @@ from ebbflow.operators.groups import (
 from ebbflow.operators.moment import close_moment
 from ebbflow.operators.node import (
     B_CROWD,
+    NUMBER,
     OP,
     TALLY_AT,
     TB,
@@ -38,17 +39,22 @@ from ebbflow.trace.heap import (
     BLOCK,
     BULK,
     CAP,
+    COUNT_OVERFLOW,
     COUNTS,
     DIFF_OVERFLOW,
     ERROR,
     FUEL,
+    KEY_AT,
     LEN,
     PTR,
     copy_words,
     drop_vector,
     fail,
+    fail_of_row,
+    is_large,
     release,
     reserve,
+    size_bits,
 )
 from ebbflow.trace.segment import DIFF_AT_MOST
 from ebbflow.trace.table import FOLDS
@@ -153,7 +159,9 @@ def add_column(H, col, b, nk, diffs, dstep, sign, start, end, once):
     """Add the values of a column, in some rows of a block, to their entries' sums.
 
     needs:  the entries of these rows in PLACES; once: whether every row comes once.
+    leaves: how large counts and sums became by rows that come more often, in bits; by the others they grow too slowly.
     """
+    bits = 0
     places = b + PLACES
     c = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE])]
     s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
@@ -177,6 +185,7 @@ def add_column(H, col, b, nk, diffs, dstep, sign, start, end, once):
                     H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
                 else:
                     int_add(H, acc + 1, x, d)
+                    bits |= size_bits(H[acc]) | size_bits(H[acc + INT_WORDS])
     else:
         for i in range(start, end):
             x = H[c + i * s]
@@ -184,8 +193,27 @@ def add_column(H, col, b, nk, diffs, dstep, sign, start, end, once):
                 acc = H[places + i] + at
                 d = H[diffs + i * dstep] * sign
                 H[acc] += d
+                bits |= size_bits(H[acc])
                 if shape == FLOAT_SUM:
                     float_add(H, acc + 1, x, d)
+    return bits
+
+
+@kernel
+def refuse_entry(H, W, nd, ty, e):
+    """Refuse what an entry counts, or adds up to, if that leaves 62 bits."""
+    at = e + KEY + H[ty + T_KEYS]
+    bits = size_bits(H[at])
+    if H[nd + OP] == SUMMED:
+        c = H[H[nd + TB] + FOLDS] + FIRST_COLUMN
+        for _ in range(H[H[H[nd + TB] + FOLDS] + COLUMNS]):
+            bits |= size_bits(H[at + H[c + AT]])
+            if H[c + SHAPE] == INT_SUM:
+                bits |= size_bits(H[at + H[c + AT] + INT_WORDS])
+            c += COLUMN
+    if is_large(bits) and H[W + ERROR] == 0:
+        H[W + KEY_AT] = e + KEY
+        fail(H, W, COUNT_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], H[at])
 
 
 @inline
@@ -194,38 +222,33 @@ def take_rows(H, W, nd, ty, b, diffs, dstep, sign, start, end):
     nk = H[ty + T_KEYS]
     words = H[ty + T_WORDS]
     moment = H[ty + T_MOMENT]
+    bits = 0
     for i in range(start, end):
         e = H[b + PLACES + i]
         if H[e] != moment:
             open_entry(H, W, ty, e, nk, words)
         d = H[diffs + i * dstep] * sign
         if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-            fail(H, W, DIFF_OVERFLOW, 0, H[ty + T_RANK], d)
+            fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], d, e + KEY, nk)
             return
-        H[e + KEY + nk] += d
+        count = H[e + KEY + nk] + d
+        bits |= size_bits(count)
+        H[e + KEY + nk] = count
     if H[nd + OP] == SUMMED:
         spec = H[H[nd + TB] + FOLDS]
         once = are_once(H, diffs, dstep, sign, start, end)
         for k in range(H[spec + COLUMNS]):
-            add_column(H, spec + FIRST_COLUMN + k * COLUMN, b, nk, diffs, dstep, sign, start, end, once)
+            bits |= add_column(H, spec + FIRST_COLUMN + k * COLUMN, b, nk, diffs, dstep, sign, start, end, once)
+    if is_large(bits):
+        for i in range(start, end):
+            refuse_entry(H, W, nd, ty, H[b + PLACES + i])
 
 
 @kernel
-def take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
-    """Take in a block of the open moment, whose rows are in groups and come equally often."""
+def add_to_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
+    """Add the values of such a block to the sums of its groups."""
     nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
     d = H[diffs] * sign
-    if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-        fail(H, W, DIFF_OVERFLOW, 0, H[ty + T_RANK], d)
-        return
-    for g in range(groups):
-        e = H[b + ENTRIES + g]
-        if H[e] != H[ty + T_MOMENT]:
-            open_entry(H, W, ty, e, nk, words)
-        H[e + KEY + nk] += H[b + SIZES + g] * d
-    if H[nd + OP] != SUMMED:
-        return
     spec = H[H[nd + TB] + FOLDS]
     placed = False
     for k in range(H[spec + COLUMNS]):
@@ -238,6 +261,26 @@ def take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
             place_groups(H, b, n)
             placed = True
         add_column(H, col, b, nk, diffs, dstep, sign, 0, n, d == 1)
+
+
+@kernel
+def take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
+    """Take in a block of the open moment, whose rows are in groups and come equally often."""
+    nk = H[ty + T_KEYS]
+    words = H[ty + T_WORDS]
+    d = H[diffs] * sign
+    if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
+        fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], d, H[b + ENTRIES] + KEY, nk)
+        return
+    for g in range(groups):
+        e = H[b + ENTRIES + g]
+        if H[e] != H[ty + T_MOMENT]:
+            open_entry(H, W, ty, e, nk, words)
+        H[e + KEY + nk] += H[b + SIZES + g] * d
+    if H[nd + OP] == SUMMED:
+        add_to_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n)
+    for g in range(groups):
+        refuse_entry(H, W, nd, ty, H[b + ENTRIES + g])
 
 
 @inline

@@ -26,8 +26,10 @@ from ebbflow.trace.heap import (
     PTR,
     STATE,
     STEP,
+    is_large,
     reserve,
     rounds_precede,
+    size_bits,
 )
 from ebbflow.trace.segment import BIAS, OLD, STAMP, VALUE, diff_of, grow_segment, save, shrink, touch
 from ebbflow.trace.table import FOLDS, KEYS, SEGMENT, SEGMENTS, WIDTH
@@ -44,19 +46,54 @@ NULL = -9223372036854775808
 
 @kernel
 def add_row(H, spec, acc, values, diff):
-    """Add a row of values, diff times: the count, then per column its non-null count and its sum."""
+    """Add a row of values, diff times: the count, then per column its non-null count and its sum.
+
+    leaves: how large the counts are, and the upper words of sums of integers, in bits: `is_large` tells of them.
+    """
     H[acc] += diff
+    bits = size_bits(H[acc])
     c = spec + FIRST_COLUMN
     for _ in range(H[spec + COLUMNS]):
         x = H[values + H[c + LANE]]
         if x != NULL:
             at = acc + H[c + AT]
             H[at] += diff
+            bits |= size_bits(H[at])
             if H[c + SHAPE] == INT_SUM:
                 int_add(H, at + 1, x, diff)
+                bits |= size_bits(H[at + INT_WORDS])
             elif H[c + SHAPE] == FLOAT_SUM:
                 float_add(H, at + 1, x, diff)
         c += COLUMN
+    return bits
+
+
+@kernel
+def are_sums_countable(H, W, tb, rc):
+    """Whether each of a key's accumulators stays within 62 bits when the rows that wait are folded into it.
+
+    needs:  some diffs are wide.
+    """
+    spec = H[tb + FOLDS]
+    sg = rc + H[tb + KEYS] + SEGMENTS
+    acc = sg + SUMS_FAMILY * SEGMENT
+    w = H[tb + WIDTH]
+    total = 0
+    for e in range(H[sg + PTR] + 1, H[sg + PTR] + H[sg + LEN] * w, w):
+        total += abs(diff_of(H[e]))
+        if is_large(total):
+            return False
+    q = H[acc + PTR] + VALUE
+    for _ in range(H[acc + LEN]):
+        if is_large(size_bits(H[q]) + total):
+            return False
+        c = spec + FIRST_COLUMN
+        for _ in range(H[spec + COLUMNS]):
+            if is_large(size_bits(H[q + H[c + AT]]) + total):
+                return False
+            c += COLUMN
+        q += H[spec + WORDS] + VALUE
+    return True
 
 
 @kernel

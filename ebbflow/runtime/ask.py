@@ -21,6 +21,7 @@ from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Plan, Stage
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
+from ebbflow.limits import COPIES_KEPT
 from ebbflow.operators import node as kinds
 from ebbflow.operators.node import TB
 from ebbflow.runtime import walk as w
@@ -208,10 +209,12 @@ class Asker:
                     about, times = blamed(i)
                     raise asked.raised(error, f"the count {count} of {about}", times) from error
                 copies = whole(answer)
-                if copies is None:
+                if copies is None or abs(copies) > COPIES_KEPT:
                     about, times = blamed(i)
                     what = f"returned {answer!r:.60} for the count {count} of {about}"
-                    raise asked.failed(what, times, "It returns a whole number: how often the row is there.")
+                    raise asked.failed(
+                        what, times, f"It returns a whole number up to {COPIES_KEPT:,}: how often the row is there."
+                    )
             answers.append(np.array([[copies]] if copies else np.empty((0, 1)), np.int64))
         return answers
 

@@ -30,7 +30,7 @@ from ebbflow.runtime.host import Antichain, Rows
 from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.journal import Journal
 from ebbflow.runtime.ledger import LEDGER, Ledger, begin
-from ebbflow.runtime.local import LocalRuntime, split, together
+from ebbflow.runtime.local import Guard, LocalRuntime, split, together
 from ebbflow.trace import heap as h
 from ebbflow.trace.store import Files, Store, disk_refusals, local_path
 
@@ -75,6 +75,22 @@ class DurableRuntime:
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
         self.local.feed(name, lanes, times, diffs)
+
+    @property
+    def guard(self) -> Guard | None:
+        return self.local.guard
+
+    @guard.setter
+    def guard(self, guard: Guard) -> None:
+        self.local.guard = guard
+
+    @property
+    def watches(self) -> bool:
+        return self.local.watches
+
+    @watches.setter
+    def watches(self, watches: bool) -> None:
+        self.local.watches = watches
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         self.ledger.refuse_if_lost()

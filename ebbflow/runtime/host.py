@@ -10,6 +10,7 @@ Rule: what a host gives back depends on the multiset of what it was fed, not on 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
 from ebbflow.dataflow.plan_check import check_plan
 from ebbflow.errors import NoThread, PlanError
+from ebbflow.limits import TIMES_AT_ONCE
 from ebbflow.operators import meeting
 from ebbflow.runtime import meet
 from ebbflow.runtime import walk as w
@@ -86,8 +88,15 @@ class Host:
             raise PlanError(
                 f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.", hint="run(workers=2)"
             )
+        assert slice_times is None or 1 <= slice_times <= TIMES_AT_ONCE, "ranks have so many bits"
         self.graph, self.pool = graph, pool
-        self.plan = lower(graph, self.needs_outside)
+        try:
+            self.plan = lower(graph, self.needs_outside)
+        except RecursionError:
+            raise PlanError(
+                f"more linear steps follow each other than Python follows, which is {sys.getrecursionlimit():,} calls.",
+                hint="Unite many collections pairwise, in halves, or sys.setrecursionlimit(20_000).",
+            ) from None
         check_plan(self.plan)
         make = make or (lambda plan, i: Worker(plan, i, workers, pool, **tuning))
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
@@ -95,6 +104,7 @@ class Host:
         several = threads and workers > 1
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
+        self.is_wide = False  # whether it gave rows that come very often: sums of them are looked at
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
         self.headers_at = address_of(self.headers)
         self.crew = Crew(self.headers[1:].tolist()) if several else None  # the first one walks in the thread that asks
@@ -116,6 +126,7 @@ class Host:
         Whatever is raised, `undo` leaves everything as it was.
         """
         results: dict[str, list[Rows]] = {}
+        self.is_wide = False
         if self.plan.general:
             self.general_slices(rows, lower, upper, results)
         elif rows:
@@ -128,6 +139,9 @@ class Host:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
         self.fed = sum(len(diffs) for _, _, diffs in rows.values())
+        for worker in self.workers:
+            if worker.H[worker.W + h.WIDE_SHOWN]:
+                worker.H[worker.W + h.WIDE_SHOWN], self.is_wide = 0, True
         return results
 
     def keep_last(self) -> None:
@@ -175,6 +189,7 @@ class Host:
         ((name, (lanes, _, diffs)),) = rows.items()
         worker.slice_times = np.ascontiguousarray(times)
         told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
+        self.is_wide = told & w.IS_WIDE != 0
         self.collect([told & w.REASON], results)
 
     def takes_moments(self, name: str) -> bool:
@@ -201,6 +216,7 @@ class Host:
             told, self.fed = worker.quick_step(name, np.ascontiguousarray(lanes), diffs), lanes.shape[1]
         if told & w.REASON:
             raise refusal(worker)
+        self.is_wide = told & w.IS_WIDE != 0
         if count := told >> w.GIVES:
             known = count if len(worker.outputs) == 1 else None
             for output in worker.outputs:

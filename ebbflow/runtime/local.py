@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
 
 NOT_TAKEN, TAKEN, RESTLESS = 0, 1, 2  # what became of rows of one time
+Guard = Callable[[dict[str, list[Rows]]], None]
 
 
 class Part:
@@ -69,6 +71,8 @@ class LocalRuntime:
         ]
         self.inputs = [node.name for node in graph.nodes if isinstance(node, n.Input)]
         self.done: dict[str, list[Rows]] = {}
+        self.guard: Guard | None = None  # who refuses results, before they count, in which rows come very often
+        self.watches = False  # whether it is asked of all results
         self.begun: list[Part] = []  # where an advance has begun that neither counts yet nor was taken back
         self.frontiers: dict[str, Antichain] = {}
         self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
@@ -128,6 +132,8 @@ class LocalRuntime:
         self.begun = [part]
         try:
             results = part.host.advance(rows, part.frontier, upper)
+            if self.guard is not None and (part.host.is_wide or self.watches):
+                self.guard(results)
         except BaseException:
             self.take_back()
             raise
@@ -160,6 +166,8 @@ class LocalRuntime:
         self.begun = [part]
         try:
             is_restless = host.advance_moment(name, moment, rows, results)
+            if self.guard is not None and (host.is_wide or self.watches):
+                self.guard({output: [host.timed(host.workers[0], found)] for output, found in results.items()})
         except BaseException as error:
             self.take_back()
             refuse_plainly(error)
@@ -204,6 +212,8 @@ class LocalRuntime:
                             exported[SHOWN + name] = blocks
                             shown.append((name, blocks))
                 news.append((part, upper, left))
+            if self.guard is not None and (self.watches or any(part.host.is_wide for part in self.begun)):
+                self.guard(dict(shown))
         except BaseException:
             self.take_back()
             raise

@@ -30,7 +30,8 @@ from ebbflow.columns.operations import IN_TURN, OPERATIONS
 from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
+from ebbflow.errors import STAYS, EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
+from ebbflow.limits import WORD
 
 Record = tuple[int, ...]
 Time = tuple[int, ...]
@@ -74,6 +75,9 @@ def total(pairs: Iterable[tuple[Record, int]]) -> Collection:
     sums: Collection = {}
     for record, weight in pairs:
         sums[record] = sums.get(record, 0) + weight
+    for record, weight in sums.items():
+        if abs(weight) > WORD:
+            raise NumberOverflow(f"The row {record} would be there {weight:,} times; at most {WORD:,}.", hint=STAYS)
     return {record: weight for record, weight in sums.items() if weight}
 
 

@@ -11,12 +11,12 @@ from ebbflow.columns.evaluate import overflowed
 from ebbflow.columns.lanes import from_lane
 from ebbflow.columns.schema import DIGITS
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
+from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
+from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
-from ebbflow.trace.segment import DIFF_AT_MOST
+from ebbflow.trace import table as tables
 
-STAYS = "The session stays at its last frontier with this input still pending; live.discard() drops it."
 SMALLER = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
 LOST = "Close the session and begin again; one with a checkpoint opens again with its last step."
 
@@ -39,7 +39,7 @@ def refusal(worker) -> EbbflowError:
             f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
         )
         return OutOfMemory(what, hint=SMALLER)
-    cell = worker.plan.cells[number]
+    cell = worker.plan.cells[number] if number >= 0 else holder_of(worker)
     place, name = graph.places[cell.node], graph.called(cell.node)
     try:
         when = told(worker.time_of(np.array([rank])))
@@ -63,8 +63,18 @@ def refusal(worker) -> EbbflowError:
         case h.OVERFLOW:
             return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
         case h.DIFF_OVERFLOW:
-            what = f"A row would be there {word:,} times{when}; at most {DIFF_AT_MOST:,} copies of a row can be kept."
-            return NumberOverflow(what, at=place, hint=STAYS)
+            what = f"{row_told(worker, cell)} would be there {word:,} times in {name}{when}; at most {COPIES_KEPT:,} "
+            return NumberOverflow(f"{what}copies of a row can be kept.", at=place, hint=STAYS)
+        case h.SUM_OVERFLOW:
+            what = f"{row_told(worker, cell)} would be there more than {WORD:,} times in {name}{when}"
+            return NumberOverflow(f"{what}: its diffs leave 64 bits.", at=place, hint=STAYS)
+        case h.PRODUCT_OVERFLOW:
+            what = f"{name} pairs {abs(word):,} copies of a row with so many of another{when} that the product"
+            return NumberOverflow(f"{what} leaves 62 bits; at most {COUNTED:,} can be counted.", at=place, hint=STAYS)
+        case h.COUNT_OVERFLOW:
+            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+            what = f"The group {group or 'of all rows'} of {name} has more than {COUNTED:,} rows{when}, copies and"
+            return NumberOverflow(f"{what} corrections counted.", at=place, hint=STAYS)
         case h.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
             most = (1 << int(H[W + h.BITS])) - 1
             return NumberOverflow(
@@ -126,8 +136,45 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
     return "A sum", "leaves 64 bits", ""
 
 
+def holder_of(worker):
+    """The cell in whose table a record lies, of which REFUSED has a segment; its row takes the place of that."""
+    H, v = worker.H, worker.W + h.REFUSED
+    segment, *values = worker.heap.vector(v).tolist()
+    for cell, node in zip(worker.plan.cells, worker.at, strict=True):
+        tb = int(H[node + kinds.TB])
+        slots = int(H[tb + tables.SLOTS_AT]) if tb else 0
+        for i in range(int(H[tb + tables.MASK]) + 1 if slots else 0):
+            record = int(H[slots + i]) & tables.ADDRESS
+            if record and 0 < segment - record < int(H[tb + tables.RECORD]):
+                key = [int(H[record + k]) for k in range(int(H[tb + tables.KEYS]))]
+                is_output = segment - record - len(key) - tables.SEGMENTS >= tables.SEGMENT
+                worker.heap.load(v, np.array([] if is_output else key + values, np.int64))
+                return cell
+    worker.heap.load(v, np.empty(0, np.int64))
+    return worker.plan.cells[0]
+
+
+def row_told(worker, cell) -> str:
+    """The row that was refused, if it is known: the columns in which it came."""
+    lanes = worker.heap.vector(worker.W + h.REFUSED).tolist()
+    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) else cell.schema.names
+    graph, node = worker.plan.graph, worker.plan.graph.nodes[cell.node]
+    schemas = [cell.schema, *(graph.schemas[source] for source in n.sources_of(node))]
+    told = []
+    for name, lane in zip(names, lanes, strict=False):
+        type_ = next((schema[name] for schema in schemas if name in schema), None)
+        told.append(f"{name}={lane if type_ is None else from_lane(lane, type_, worker.pool)!r:.60}")
+    return f"The row {', '.join(told)}" if told and len(lanes) <= len(names) else "A row"
+
+
 def group_of(worker, cell) -> dict[str, object]:
     """The key that a reduce looked at last."""
     schema = worker.plan.graph.schemas[cell.node]
     at = int(worker.H[worker.W + h.KEY_AT])
-    return {name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(cell.key)}
+    if cell.kind == kinds.JOIN:
+        key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
+    else:
+        key = cell.key
+    return {
+        name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(key) if name in schema
+    }

@@ -15,7 +15,7 @@ from ebbflow.columns.evaluate import interpret
 from ebbflow.columns.kernel import inline, kernel
 from ebbflow.columns.memory import all_memory
 from ebbflow.operators.arrange import visit_rows
-from ebbflow.operators.consolidate import count_rows, forget_rows, take_rows
+from ebbflow.operators.consolidate import SHOWS_WIDE, count_rows, forget_rows, take_rows
 from ebbflow.operators.crowd import admit_crowd, seal_stream, stream_record
 from ebbflow.operators.edges import (
     SINGLE,
@@ -122,6 +122,7 @@ from ebbflow.trace.heap import (
     UNDO,
     USED_UP,
     VISITS,
+    WIDE_SHOWN,
     WORKERS,
     alloc,
     copy_words,
@@ -165,7 +166,8 @@ INSTRUCTION = 4
 FINISHED, ASKS, CALLS, MEETS, PAUSED, FAILED = 0, 1, 2, 3, 4, 5
 WAITS = 6  # for workers in other threads, longer than is worth it without looking up
 # ---- how a step ended: the reason, then -----------------------------------------------------------
-REASON, IS_LOOSE, GIVES = 7, 8, 4  # a mask; a bit: there is memory to return; by how many bits the rows are shifted
+REASON, IS_LOOSE, IS_WIDE = 7, 8, 16  # a mask; bits: there is memory to return, a row comes very often
+GIVES = 5  # by how many bits the rows are shifted
 
 FULL = 1 << 22  # visits and pairs until the walk looks up, so that a person can interrupt it
 LONG = 256  # slices without use, after which a key is cold
@@ -662,10 +664,13 @@ def tidy(H, W, step, fuel):
 
 @kernel
 def outcome(H, W, reason):
-    """How a step ended, in one word: the reason, IS_LOOSE, and from GIVES on how many rows the outputs have to give."""
+    """How a step ended, in one word: the reason, IS_LOOSE, IS_WIDE, and from GIVES on how many rows the outputs have to
+    give.
+    """
     if reason != FINISHED:
         return reason
     rows = 0
+    wide = 0
     for i in range(H[W + NODE_COUNT]):
         nd = H[H[W + NODES] + i]
         if H[nd + KIND] == OUTPUT:
@@ -673,7 +678,10 @@ def outcome(H, W, reason):
             if n == 0:  # all cancelled
                 forget_rows(H, W, nd)
             rows += n
-    return (rows << GIVES) + (IS_LOOSE if H[W + LOOSE] else 0)
+            if H[nd + SHOWS_WIDE]:
+                H[nd + SHOWS_WIDE] = 0
+                wide = IS_WIDE
+    return (rows << GIVES) + (IS_LOOSE if H[W + LOOSE] else 0) + wide
 
 
 @inline
@@ -735,9 +743,15 @@ def quick_step(W, nd, program, step, rows, words):
 
 @kernel
 def waiting_rows(W, nd):
-    """How many rows an output has to give; where all cancelled, they are forgotten."""
+    """How many rows an output has to give; where all cancelled, they are forgotten.
+
+    leaves: in WIDE_SHOWN, whether one of them comes very often.
+    """
     H = all_memory()
     n = count_rows(H, nd)
+    if H[nd + SHOWS_WIDE]:
+        H[nd + SHOWS_WIDE] = 0
+        H[W + WIDE_SHOWN] = 1
     if n == 0:
         forget_rows(H, W, nd)
     return n

@@ -18,6 +18,7 @@ from ebbflow.columns.kernel import address_of
 from ebbflow.columns.schema import PRECISION, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
+from ebbflow.limits import COLUMNS, WORKERS, rounds
 from ebbflow.operators import block, consolidate, edges, meeting, reducers, sums
 from ebbflow.operators import node as kinds
 from ebbflow.runtime import walk as w
@@ -35,7 +36,7 @@ TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step 
 KEYED = (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE)  # the order in which rows come is nothing to them
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
-WORKERS_AT_MOST = 64
+WORKERS_AT_MOST = WORKERS
 LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT, "near_slots": h.NEAR}
 
 
@@ -56,7 +57,7 @@ class Worker:
         self.H, self.W = heap.H, heap.W
         self.asker = Asker(plan, pool)
         H, W = self.H, self.W
-        bits = 62 // plan.depth - 1
+        bits = rounds(plan.depth).bit_length()
         self.shift = [(plan.depth - 1 - d) * (bits + 1) for d in range(plan.depth)]
         H[W + h.GUARD] = sum(1 << (s + bits) for s in self.shift)
         H[W + h.BITS] = bits
@@ -88,9 +89,10 @@ class Worker:
         self.stages: dict[int, Stage] = {}  # by address, for what is told of a row that overflowed
         self.at = [heap.zeros(kinds.NODE) for _ in plan.cells]
         self.nodes = heap.keep(self.at)
-        widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0) + REGISTERS
+        self.widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0)
+        assert self.widest <= COLUMNS, "the rules let no wider collection pass"
         for v in (h.ROW, h.ROW2, h.WANT):  # rows in passing: lanes, or an expression's registers
-            h.reserve(H, W, W + v, widest)
+            h.reserve(H, W, W + v, self.widest + REGISTERS)
         H[W + h.NODES], H[W + h.NODE_COUNT] = self.nodes, len(self.at)
         H[W + h.BLOCK] = h.alloc(H, W, block.ROOM)
         for cell in plan.cells:
@@ -370,9 +372,10 @@ class Worker:
     def forget_block(self) -> None:
         """Where the columns of the last block lay is nothing to keep: they were words of this process."""
         columns = int(self.H[self.W + h.BLOCK]) + block.COLUMNS_AT
-        words = self.H[columns : columns + 4 * block.MOST_COLUMNS]
-        if words.any():
-            words[:] = 0
+        for start in (columns, columns + 2 * block.MOST_COLUMNS):
+            words = self.H[start : start + 2 * max(self.widest, REGISTERS)]
+            if words.any():
+                words[:] = 0
 
     def begin_slice(self, upper=()) -> None:
         H, W = self.H, self.W

@@ -9,6 +9,7 @@ Rule: in the general clock, ranks mean the same until `forget` rewrites them bet
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.limits import TIMES_AT_ONCE
 from ebbflow.trace.heap import (
     COMPLETE,
     COORDS,
@@ -34,7 +35,7 @@ from ebbflow.trace.heap import (
     same,
 )
 
-RANKS_AT_MOST = (1 << 19) - 1
+RANKS_AT_MOST = TIMES_AT_ONCE
 
 
 @inline

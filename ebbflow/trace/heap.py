@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import mmap
 import os
+import warnings
 
 import numpy as np
 
+from ebbflow import events
 from ebbflow.columns.kernel import inline, kernel, memory
 from ebbflow.columns.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, load_shared, store_shared
 
@@ -61,7 +63,9 @@ STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
 MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
 COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
 BULK, BULK2, COUNTS, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(6))
-REFUSED = COLD + 8 + 4 * 6  # the row on which an expression overflowed
+REFUSED = COLD + 8 + 4 * 6  # a vector: the row that was refused
+WIDE = REFUSED + 3  # behind that vector: whether some entry was ever of a diff beyond WIDE_DIFF
+WIDE_SHOWN = PAIR + 3  # behind another: the same of a row that an output has given
 CROWD = COLD + 8 + 4 * 7  # whether the rows that are delivered are many
 BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
 IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
@@ -95,9 +99,15 @@ VECTOR = 4
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
 USED_UP = 8  # the memory that may be used: the instruction, whether at a meeting, and how many words there are
+COUNT_OVERFLOW = 16  # what a group counts, or its sum of 128 bits; the group is at KEY_AT
+SUM_OVERFLOW = 17  # the diffs of equal rows at one time do not sum up to a word; the row is in REFUSED
+PRODUCT_OVERFLOW = 18  # the copies of two rows that a join pairs
+NO_NODE = -1  # whoever called knows which it is
 
 LAST = (1 << 62) + ((1 << 62) - 1)
 FIRST_ROOM = 64  # words of a vector of the header that nothing was put into yet
+WIDE_DIFF = (1 << 31) - 1  # more entries of at most such diffs than memory holds would be needed to leave 62 bits
+MANY_ENTRIES = 1 << 18  # so many of the widest diffs sum up to 61 bits; fewer need not be looked at
 BEYOND = 1024  # in checked mode, so many words behind the last that was given out are closed
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
@@ -373,6 +383,42 @@ def sum_fits(a, b):
     return a <= LAST - b if b >= 0 else a >= -LAST - b
 
 
+@inline
+def size_bits(word):
+    """The bits of a number that say how large it is, whatever its sign: they can be gathered by |."""
+    return word ^ (word >> 63)
+
+
+@inline
+def is_large(bits):
+    """Whether a number of these bits, or one of several, is beyond what is counted: 62 bits."""
+    return bits >> 62 != 0
+
+
+@kernel
+def fail_of_row(H, W, code, node, rank, word, row, n):
+    """The same, of a row that is kept: n lanes."""
+    if H[W + ERROR] == 0:
+        fail(H, W, code, node, rank, word)
+        copy_words(H, row, reserve(H, W, W + REFUSED, n + 1), n)
+        H[W + REFUSED + LEN] = n
+
+
+@kernel
+def blame(H, W, node, key, nk, skip):
+    """A sum that failed at no node is one of this node: its row begins with the lanes of a key, but for some it had."""
+    if H[W + ERROR] == SUM_OVERFLOW and H[W + ERROR_NODE] == NO_NODE:
+        H[W + ERROR_NODE] = node
+        n = H[W + REFUSED + LEN] - skip
+        if n >= 0:
+            p = reserve(H, W, W + REFUSED, nk + n + skip)
+            for k in range(n):
+                i = n - 1 - k if nk > skip else k
+                H[p + nk + i] = H[p + skip + i]
+            copy_words(H, key, p, nk)
+            H[W + REFUSED + LEN] = nk + n
+
+
 # ---- rounds: one word, outermost loop in the high bits, a guard bit above each field --------------
 
 
@@ -400,7 +446,7 @@ class Heap:
         self.H = memory()
         asked = reserve_bytes or default_reserve()
         # behind the limit lies as much again; where the place was chosen, others lie there, and half of it is enough
-        size = asked if base is not None else asked + max(asked, BEHIND)
+        wanted = size = asked if base is not None else asked + max(asked, BEHIND)
         while True:
             try:
                 self._map: Fixed | mmap.mmap = (
@@ -408,9 +454,11 @@ class Heap:
                 )
                 break
             except OSError:
-                if size <= 1 << 26:
+                if size <= LEAST_RESERVE:
                     raise
                 size //= 2
+        if size < wanted:
+            tell_less(wanted, size)
         self._words = self._map.words if isinstance(self._map, Fixed) else np.frombuffer(self._map, np.int64)
         start = self._words.ctypes.data // 8 - 1
         self.W = W = start + 8
@@ -534,9 +582,20 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 NEAR_SLOTS = 1 << 13
-BEHIND = (
-    1 << 36
-)  # bytes of address space behind the limit, at least: a step that goes beyond it needs them for a moment
+BEHIND = 1 << 36  # bytes of address space behind the limit, at least: a step that goes beyond it needs them a while
+LEAST_RESERVE = 1 << 26  # bytes; with less a worker does not begin
+
+
+def tell_less(wanted: int, reserved: int) -> None:
+    """Say that the system gives less address space than a worker is meant to have."""
+    events.tell(events.MemoryShort(wanted, reserved))
+    warnings.warn(
+        f"a worker of ebbflow reserves {wanted:,} bytes of address space, of which only touched pages are real, and "
+        f"the system gives {reserved:,}: a step that needs more will be refused. Raise the limit (ulimit -v unlimited) "
+        "to let it have all.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def default_reserve() -> int:

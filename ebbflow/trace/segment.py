@@ -15,20 +15,27 @@ from ebbflow.trace.clock import advance_rank
 from ebbflow.trace.heap import (
     CAP,
     DIFF_OVERFLOW,
+    ERROR,
     FIRST,
     GENERAL,
     KEEPING,
     LEN,
+    MANY_ENTRIES,
+    NO_NODE,
     PTR,
+    REFUSED,
     SLOTS,
     SORTED,
     STEP,
     UNDO,
+    WIDE,
+    WIDE_DIFF,
     alloc,
     class_size,
     copy_words,
     fail,
     hash_lanes,
+    is_large,
     release,
     reserve,
     same,
@@ -508,6 +515,41 @@ def grow_segment(H, W, sg, w):
     H[sg + CAP] = new
 
 
+@kernel
+def wide_diff(H, W, sg, w, rank, diff, values):
+    """A diff that is not like others: it is noted, and refused if an entry cannot hold it.  Returns what it holds.
+
+    leaves: of one that is refused, in REFUSED the segment and the values: whoever tells finds the record.
+    """
+    H[W + WIDE] = 1
+    if diff <= DIFF_AT_MOST and diff >= -DIFF_AT_MOST:
+        return diff
+    if H[W + ERROR] == 0:
+        fail(H, W, DIFF_OVERFLOW, NO_NODE, rank, diff)
+        p = reserve(H, W, W + REFUSED, w - VALUE + 1)
+        H[p] = sg
+        copy_words(H, values, p + 1, w - VALUE)
+        H[W + REFUSED + LEN] = w - VALUE + 1
+    return 0
+
+
+@kernel
+def are_countable(H, p, n, w):
+    """Whether whatever is summed of the diffs of n entries has 62 bits."""
+    total = 0
+    for e in range(p + 1, p + n * w, w):
+        total += abs(diff_of(H[e]))
+        if is_large(total):
+            return False
+    return True
+
+
+@inline
+def is_crowded(H, W, sg, w):
+    """Whether so many entries have such diffs that a sum of some of them may leave 62 bits."""
+    return H[W + WIDE] != 0 and H[sg + LEN] >= MANY_ENTRIES and not are_countable(H, H[sg + PTR], H[sg + LEN], w)
+
+
 @inline
 def push_entry(H, W, sg, w, rounds, rank, diff, values):
     """Append an entry of this slice.
@@ -517,9 +559,8 @@ def push_entry(H, W, sg, w, rounds, rank, diff, values):
     n = H[sg + LEN]
     if (n + 1) * w > H[sg + CAP]:
         grow_segment(H, W, sg, w)
-    if diff > DIFF_AT_MOST or diff < -DIFF_AT_MOST:
-        fail(H, W, DIFF_OVERFLOW, 0, rank, diff)
-        diff = 0
+    if diff > WIDE_DIFF or diff < -WIDE_DIFF:
+        diff = wide_diff(H, W, sg, w, rank, diff, values)
     e = H[sg + PTR] + n * w
     H[e] = rounds
     H[e + 1] = stamped(rank, diff)

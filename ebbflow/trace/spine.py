@@ -11,6 +11,7 @@ Rule: a key with a record has nothing in the spine; what the batches say of any 
 from __future__ import annotations
 
 from ebbflow.columns.kernel import inline, kernel
+from ebbflow.limits import KEYS_A_BATCH
 from ebbflow.trace.batch import (
     DIFF_LANE,
     ENTRIES,
@@ -724,6 +725,7 @@ def begin_merges(H, W, tb):
                 two != one
                 and may_merge(H, W, two)
                 and H[two + LEVEL] == H[one + LEVEL]
+                and n + H[H[two + BATCH] + KEY_COUNT] <= KEYS_A_BATCH
                 and (H[two + SEALED_IN] < H[W + FIRST]) == (H[one + SEALED_IN] < H[W + FIRST])
             ):
                 begin_merge(H, W, tb, one, two)

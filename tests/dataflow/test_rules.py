@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from ebbflow import limits
 from ebbflow.columns.expression import Call, Column, Literal
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
@@ -82,6 +83,18 @@ def a_node_in_loops_side_by_side():
     d.loop()
     d.put(n.Linear(0, n.Enter(1)), scope=(0, 1))
     return d
+
+
+@breaks("Nothing is wider than the engine's own fields", "columns; there can be")
+def too_many_columns():
+    d = Draft()
+    d.put(n.Input("x", PAIR, ()), Schema(tuple(Field(f"c{i}", LONG) for i in range(limits.COLUMNS + 1))))
+    return d
+
+
+@breaks("Nothing is wider than the engine's own fields", "coordinates; there can be")
+def too_many_coordinates():
+    return Draft(*(f"t{i}" for i in range(limits.COORDINATES + 1)))
 
 
 @breaks("Inputs and outputs stand outside all loops", "after the loop")

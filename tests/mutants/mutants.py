@@ -588,4 +588,20 @@ MUTANTS = [
 """,
         claim="test_decimals_near_their_end_are_right_or_refused and bags",
     ),
+    Mutant(
+        "copies of a row at an output are not summed over times",
+        "frontend/shown.py",
+        "        if bound <= END:\n",
+        "        if bound <= 4 * END:\n",
+        runtime="one",
+        claim="adds_up_over_times",
+    ),
+    Mutant(
+        "copies that an entry cannot hold are kept",
+        "trace/segment.py",
+        "    if diff <= DIFF_AT_MOST and diff >= -DIFF_AT_MOST:\n",
+        "    if diff != 0:\n",
+        runtime="one",
+        claim="have_a_limit",
+    ),
 ]

@@ -44,7 +44,7 @@ def test_rows_go_through_many_stages_as_one_by_one(stages, given_rows):
         plain = [{name: one[1](row) for name, one in zip(NAMES, columns)} for row in plain]
         plain = [row for row in plain if row["a"] > least - 9]
     flow.output("counts", there.group_by(*NAMES).count())
-    with flow.run(rewriting=False) as live:
+    with flow._run_tuned({"rewriting": False}) as live:
         live.insert("rows", given_rows)
         found = live.commit()["counts"].rows()
     wanted = Counter(tuple(row[name] for name in NAMES) for row in plain)

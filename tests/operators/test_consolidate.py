@@ -145,4 +145,4 @@ def test_a_sum_of_diffs_beyond_a_word_is_refused(sign):
     assert output.bench[h.ERROR] == 0
     output.absorb((5,), 2, sign * (2**62))
     output.absorb((5,), 1, sign * 5)
-    assert (output.bench[h.ERROR], output.bench[h.ERROR_NODE], output.bench[h.ERROR_RANK]) == (h.OVERFLOW, 4, 1)
+    assert (output.bench[h.ERROR], output.bench[h.ERROR_NODE], output.bench[h.ERROR_RANK]) == (h.SUM_OVERFLOW, 4, 1)

@@ -208,7 +208,8 @@ def test_slices_that_go_straight_to_where_they_stay_are_what_one_slice_gives(mon
     rows = flow.input("rows", "k long, v long")
     degrees(flow, "degrees", rows.filter(rows.v * rows.v >= 0))
     random = np.random.default_rng(3)
-    with flow.run(slice_times=7) as sliced, flow.run() as whole, flow.run(workers=2, slice_times=7) as two:
+    seven = {"slice_times": 7}
+    with flow._run_tuned(seven) as sliced, flow.run() as whole, flow._run_tuned(seven, workers=2) as two:
         for step in range(3):
             n = 300
             part = {"k": random.integers(0, 9, n), "v": random.integers(0, 5, n)}

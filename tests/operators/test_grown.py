@@ -54,7 +54,7 @@ def graph(seed, nodes, count):
 def shown(flow, steps, **options):
     """All changes, and how many records reductions had after each step."""
     records = []
-    with flow.run(**options) as live:
+    with flow._run_tuned(options) as live:
         live.insert("roots", [(0,), (1,), (7,)], time=0)
         for time, (src, dst, diffs) in enumerate(steps):
             live.apply("edges", {"src": src, "dst": dst, "d": diffs}, time=time, diff="d")

@@ -29,7 +29,7 @@ def test_a_product_is_exact_or_refused(a, b):
     if abs(a * b) < 2**62:
         assert (found, bench[h.ERROR]) == (a * b, 0)
     else:
-        assert [bench[h.ERROR + i] for i in range(3)] == [h.OVERFLOW, 3, 9]
+        assert [bench[h.ERROR + i] for i in range(3)] == [h.PRODUCT_OVERFLOW, 3, 9]
 
 
 # ---- two histories along one line -----------------------------------------------------------------

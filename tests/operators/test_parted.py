@@ -32,7 +32,7 @@ def some(seed, rows, keys):
 
 
 def shown(flow, tables, **options):
-    with flow.run(**options) as live:
+    with flow._run_tuned(options) as live:
         live.insert("names", [(key, f"n{key}") for key in range(0, 2000, 3)], time=0)
         for name, table in tables:
             live.apply(name, table, time="t", diff="d")
@@ -59,7 +59,7 @@ def test_a_row_that_is_refused_while_rows_are_parted_leaves_everything_as_it_was
     poisoned = some(4, 1_000, 10)
     poisoned["dst"][700] = 2**40
     poisoned["d"][700] = 1
-    with flow.run(**SEALED) as live:
+    with flow._run_tuned(SEALED) as live:
         live.insert("names", [(key, "n") for key in range(10)], time=0)
         live.apply("edges", poisoned, time="t", diff="d")
         with pytest.raises(ebb.errors.NumberOverflow):
@@ -102,7 +102,7 @@ def test_room_for_rows_that_do_not_come_is_given_back(rows):
     flow.output("least", none.group_by("src").agg(least=ebb.min("dst")))
     flow.output("pairs", none.join(none, on="dst", suffix="2"))
     table = {key: values for key, values in some(1, rows, 20).items() if key in ("src", "dst")}
-    with flow.run(seal_rows=16, keep_records=0) as live:
+    with flow._run_tuned(SEALED) as live:
         used = []
         for t in range(6):
             live.apply("edges", table, time=t)

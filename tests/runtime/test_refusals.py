@@ -23,6 +23,9 @@ def worker_with_a_reduction():
 CODES = {
     h.OVERFLOW: (NumberOverflow, "64 bits"),
     h.DIFF_OVERFLOW: (NumberOverflow, "times"),
+    h.SUM_OVERFLOW: (NumberOverflow, "leave 64 bits"),
+    h.PRODUCT_OVERFLOW: (NumberOverflow, "62 bits"),
+    h.COUNT_OVERFLOW: (NumberOverflow, "rows"),
     h.ROUNDS_OVERFLOW: (NeverSettles, "went round"),
     h.LIMIT_REACHED: (NeverSettles, "rounds it was given"),
     h.BACKWARDS: (WrongTime, "back"),
@@ -48,7 +51,7 @@ def test_the_walk_knows_no_other_errors():
         name for name in vars(h) if name in ("OVERFLOW", "BACKWARDS", "LIMIT_REACHED") or name.endswith("_OVERFLOW")
     }
     known |= {"TOO_MANY_TIMES"}
-    assert {getattr(h, name) for name in known} == set(range(1, 1 + len(known)))
+    assert len({getattr(h, name) for name in known}) == len(known) and 0 not in {getattr(h, name) for name in known}
     assert {getattr(h, name) for name in known} - set(CODES) <= {h.ROW_OVERFLOW}  # which is asked below
 
 
@@ -97,7 +100,7 @@ def test_copies_that_cannot_be_kept_are_told_with_their_number():
     s = Sketch()
     s.output("out", s.distinct(s.input("x")))
     error = refused(s.graph, x=[((1, 2), (5,), 2**50)])
-    assert isinstance(error, NumberOverflow) and f"{2**50:,} times at time 5" in error.what
+    assert isinstance(error, NumberOverflow) and f"{2**50:,} times in a collection at time 5" in error.what
 
 
 def test_a_delay_that_goes_back_is_told():

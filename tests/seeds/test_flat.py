@@ -123,7 +123,7 @@ def test_what_an_output_has_shown_is_summed_up_as_it_goes(monkeypatch):
 def test_times_of_two_coordinates_are_forgotten_as_the_frontier_passes():
     flow = ebb.Dataflow(time=("valid", "system"))
     flow.output("n", flow.input("xs", "x long").group_by("x").count(), changes=False)
-    with flow.run(forget_times=64) as live:  # a few thousand otherwise, which would take longer
+    with flow._run_tuned({"forget_times": 64}) as live:  # a few thousand otherwise, which would take longer
         words = []
         for i in range(1_500):
             live.insert("xs", [(i % 5,)], time=(i, i))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.columns.lanes import encode
+from ebbflow.columns.lanes import check_arrow, encode
 from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import NULL
 from ebbflow.dataflow.plan_json import schema_from
@@ -105,6 +105,7 @@ class Packer:
         import pyarrow as pa
 
         column = columns[part]
+        check_arrow(column, f'the column "{part}"', 0)
         if not pa.types.is_integer(column.type):
             raise kind(
                 f'{self.told["verb"]} takes whole numbers as {what}; the column "{part}" is of {column.type}.',

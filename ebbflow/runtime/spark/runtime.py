@@ -36,7 +36,7 @@ from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.runtime.image import Delta, links_kept, sections, segment
 from ebbflow.runtime.journal import Journal
 from ebbflow.runtime.ledger import LEDGER, Files, Ledger, begin
-from ebbflow.runtime.local import minimal, split, together
+from ebbflow.runtime.local import Guard, minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
 from ebbflow.runtime.spark.task import (
@@ -47,6 +47,7 @@ from ebbflow.runtime.spark.task import (
     TEXTS,
     File,
     is_general,
+    is_wide,
     refusal_from,
 )
 from ebbflow.runtime.spark.texts import Part as TextPart
@@ -186,6 +187,8 @@ class SparkRuntime:
             for node in stage.graph.nodes
             if isinstance(node, n.Output) and node.name not in stage.exports
         }
+        self.guard: Guard | None = None  # who refuses results, before they count, in which rows come very often
+        self.watches = False  # whether it is asked of all results
         self.counted: dict[str, dict[str, int]] = {}
         self.supersteps = 0
         self.staging_tasks = min(shards, STAGING_TASKS)
@@ -290,6 +293,10 @@ class SparkRuntime:
         with interrupts.allowed():
             step = Step(self, frontiers)
             step.run()
+            if self.guard is not None and (
+                self.watches or any(is_wide(block) for blocks in step.shown.values() for block in blocks)
+            ):
+                self.guard({name: list(map(self.loaded, blocks)) for name, blocks in step.shown.items()})
         done = {name: list(blocks) for name, blocks in self.done.items()}
         self._before = self.state, self.buffered, self.staged, self.since_step, done, self.delivery
         self.state, self.buffered, self.staged = step.state, step.left, step.files_left

@@ -33,9 +33,11 @@ from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.texts import Part, Texts, part_of
 from ebbflow.runtime.worker import Worker
 from ebbflow.times import lattice
+from ebbflow.trace.heap import WIDE_DIFF
 from ebbflow.trace.store import Store
 
 PROGRAMS_KEPT = 4  # of which a process keeps the state mapped
+ROW_ARRAYS = 3  # rows are lanes, times and diffs
 SMALL = 1 << 15  # words that ride in an answer rather than in a file
 SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS = "segments", "letters", "outputs", "staged", "texts"
 File = list[Any]  # name, length
@@ -393,7 +395,8 @@ class Task:
         if sum(array.size for array in arrays) <= SMALL:
             return {"at": self.refer(arrays)}
         data = blobs.write(None, arrays)
-        return {"file": [self.store.put(directory, [data]), len(data)], "rows": len(arrays[-1])}
+        wide = len(arrays) == ROW_ARRAYS and is_wide(arrays)
+        return {"file": [self.store.put(directory, [data]), len(data)], "rows": len(arrays[-1]), "wide": wide}
 
     def counters(self) -> dict[str, dict[str, int]]:
         return {f"{part}/{i}": self.hosting.shards[part, i].worker.counters() for part, i in self.used}
@@ -412,6 +415,13 @@ def within(rows: Rows, lower: Any, upper: Any) -> Rows:
     if reached.all():
         return np.array(lanes), times, diffs  # arrays of a message cannot be written to
     return np.ascontiguousarray(lanes[:, reached]), times[reached], diffs[reached]
+
+
+def is_wide(block: Any) -> bool:
+    """Whether rows of an output, or those in a file, come so often that sums of them are to be looked at."""
+    if isinstance(block, dict):
+        return bool(block.get("wide"))
+    return len(block[2]) > 0 and bool(max(block[2].max(), -block[2].min()) > WIDE_DIFF)
 
 
 def summed(results: dict[str, list[Rows]]) -> dict[str, Rows]:

@@ -228,7 +228,7 @@ def test_rows_in_files_that_waited_for_a_step_that_is_refused_are_discarded_with
     frame = spark.range(n).selectExpr(
         f"IF(id = {n - 1}, {2**63 - 1}, id) AS x", f"IF(id = {n - 1}, 8, 6 + 6 * (id % 2)) AS t"
     )
-    with flow.run(spark, shards=2, **({"wide_rows": wide_rows} if wide_rows else {})) as live:
+    with flow._run_tuned({"wide_rows": wide_rows} if wide_rows else {}, spark, shards=2) as live:
         live.apply("x", frame, time="t")
         live.advance_to(5)
         for _ in range(2):  # as long as nobody drops it
@@ -246,7 +246,7 @@ def test_text_made_in_tasks_is_known_to_all(spark, tmp_path):
     words = flow.input("words", "word string")
     loud = words.select(word=ebb.upper(words.word))
     flow.output("loud", loud.group_by("word").count())
-    live = flow.run(spark, shards=4, wide_rows=3, narrow_words=0)
+    live = flow._run_tuned({"wide_rows": 3, "narrow_words": 0}, spark, shards=4)
     live.insert("words", [(w,) for w in ("a", "b", "c", "a", "é", "")])
     assert sorted(live.commit()["loud"].rows()) == [
         ("", 1, 0, 1),
