@@ -35,7 +35,7 @@ from ebbflow.columns.meaning import (
 )
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look
-from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
+from ebbflow.columns.pool import Pool, mixed_long, mixed_text, text_compare, text_length, text_size
 from ebbflow.columns.schema import NULL, Field, Schema, Type
 from ebbflow.columns.weights import product, quotient
 from ebbflow.errors import NumberOverflow
@@ -117,7 +117,9 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_COMPARE,
     TEXT_LENGTH,
     TEXT_SIZE,
-) = range(67)
+    MIX,
+    TEXT_MIX,
+) = range(69)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
@@ -246,6 +248,10 @@ def compute(H, op, a, b, c):
         return np.int64(text_length(H, c, a))
     if op == TEXT_SIZE:
         return np.int64(text_size(H, c, a))
+    if op == MIX:
+        return mixed_long(a)
+    if op == TEXT_MIX:
+        return mixed_text(H, c, a)
     x = to_float(a)
     if op == SQRT:
         return from_float(math.sqrt(x) if x >= 0 else math.nan)
@@ -688,7 +694,7 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
-    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_SIZE + 1),
+    LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, *range(FLOAT_FLOORDIV, TEXT_MIX + 1),
 }  # fmt: skip
 
 
@@ -883,6 +889,8 @@ class _Writing:
                 return self.step(
                     TEXT_SIZE if kind.name == "binary" else TEXT_LENGTH, args[0], c=self.pool_word(), into=into
                 )
+            case "mix":
+                return self.step(TEXT_MIX if kind.is_text else MIX, args[0], c=self.pool_word(), into=into)
             case "year" | "month" | "day":
                 days = self.days(args[0], kind)
                 return self.step({"year": YEAR, "month": MONTH, "day": DAY}[call.op], days, into=into)
