@@ -22,6 +22,9 @@ SHARES = (4096, 64)  # in which the least id of a part is looked for, as one of 
 def connected_components(edges: Collection) -> Collection:
     """The parts that no edge connects, whichever way edges point: id, component.
 
+    Loading costs some 20 to 100 operations an edge, whatever the shape and the order of the ids.  A change costs what
+    it changes in the answer, times a few dozen, and some thousands at most where it changes nothing.
+
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
     >>> flow.output("parts", ebb.algorithms.connected_components(flow.input("edges", "src long, dst long")))
@@ -49,6 +52,8 @@ def connected_components(edges: Collection) -> Collection:
 def strongly_connected_components(edges: Collection) -> Collection:
     """The parts in which each id leads to each other: id, component.
 
+    See strongly_connected_edges for what it costs.
+
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
     >>> flow.output("parts", ebb.algorithms.strongly_connected_components(flow.input("edges", "src long, dst long")))
@@ -71,6 +76,10 @@ def strongly_connected_edges(edges: Collection) -> Collection:
 
     A loop with loops inside: names are sent along the edges that are left, and an edge whose ends heard different names
     leaves; then the same against their direction; until no edge leaves.
+
+    Loading is near-linear.  A change costs what lies behind it that has to hear another name, also where the answer
+    stays the same: little in most graphs, but along a chain or a cycle of a thousand edges all of it, some 400
+    operations an edge; up to five times as much as loading.
 
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()

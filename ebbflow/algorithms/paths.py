@@ -70,6 +70,9 @@ def shortest_paths(
     is left out.  Weights may be negative, but with a cycle of negative length there is no shortest path and the loop
     does not end.  Nothing further than `cutoff` is looked for.
 
+    Paths of one edge are found in the first round, those of two in the second.  Without weights each distance is found
+    once; with them a path of more edges may be shorter, and a distance is improved as often as that happens.
+
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
     >>> roads, towns = flow.input("roads", "src string, dst string, km long"), flow.input("towns", "id string")
