@@ -162,9 +162,8 @@ def exponent(few: float, many: float, by: float) -> float:
 
 def main() -> None:
     names = sys.argv[1:] or list(PROGRAMS)
-    print(
-        f"{'algorithm':30} {'shape':10} {'ids':9} {'edges':>6} {'rows':>7} {'load/edge':>9} {'change/row':>10} {'most':>8}"
-    )
+    counted = f"{'edges':>6} {'rows':>7} {'load/edge':>9} {'change/row':>10} {'most':>8}"
+    print(f"{'algorithm':30} {'shape':10} {'ids':9} {counted}")
     for name in names:
         for shape in SHAPES:
             for order in ORDERS:
