@@ -29,6 +29,7 @@ class Mutant:
 
 
 GROWTH = "tests/algorithms/test_growth.py::test_a_load_is_near_linear_and_a_change_costs_what_it_changes"
+LARGER = "tests/algorithms/test_growth.py::test_components_of_larger_graphs_are_near_linear_too"
 
 MUTANTS = [
     Mutant(
@@ -503,7 +504,7 @@ MUTANTS = [
         "algorithms/contraction.py",
         """    return ranked.group_by("level", "id").top(1, order_by=["rank", "into"])""",
         """    return ranked.group_by("level", "id").top(1, order_by=["into"])""",
-        test=f"{GROWTH}[connected_components-chain-rising]",
+        test=f"{LARGER}[chain-rising]",
     ),
     Mutant(
         "names travel as far as they can before anything is contracted",
@@ -525,7 +526,8 @@ MUTANTS = [
         lower = handed.select("least", level="level_below", id="id_below")
         return lower.union(whole)
 """,
-        test="tests/algorithms/test_growth.py::test_components_of_larger_graphs_are_near_linear_too[chain-rising]",
+        test="tests/algorithms/test_growth.py::"
+        "test_where_levels_change_and_the_least_id_does_not_nothing_is_told_below",
     ),
     Mutant(
         "triangles are looked for along the ids",
