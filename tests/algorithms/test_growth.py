@@ -81,6 +81,7 @@ def test_where_levels_change_and_the_least_id_does_not_nothing_is_told_below():
         live.advance_to(1)
         live.changes("out")
         costs = [work(live)]
+        assert costs[0] <= FEW_TO_LOAD * math.log2(len(edges)) * len(edges)
         for time, edge in enumerate(edges[::70], 1):
             live.delete("edges", [edge], time=2 * time - 1)
             live.insert("edges", [edge], time=2 * time)
