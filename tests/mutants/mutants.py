@@ -544,15 +544,6 @@ MUTANTS = [
         test=f"{GROWTH}[core_number-star-rising]",
     ),
     Mutant(
-        "an id comes into the order before all that lead to it",
-        "algorithms/paths.py",
-        """.filter(col("seen") == col("count"))
-""",
-        """.filter(col("seen") <= col("count"))
-""",
-        test="tests/algorithms/test_paths.py",
-    ),
-    Mutant(
         "ranks are rounded more than their error allows",
         "algorithms/ranking.py",
         """math.ceil(-math.log2(tol * (1 - alpha) / 4))""",
