@@ -13,6 +13,7 @@ from ebbflow.columns.schema import DOUBLE, LONG, Type
 from ebbflow.errors import TypeMismatch
 from ebbflow.frontend.collection import Collection
 from ebbflow.frontend.column import col, lit
+from ebbflow.functions import count, max
 
 
 def reachable(edges: Collection, sources: Collection) -> Collection:
@@ -68,6 +69,9 @@ def shortest_paths(
     Distances count edges, or add up `weight`: a column of the edges, or an expression.  An edge whose weight is null
     is left out.  Weights may be negative, but with a cycle of negative length there is no shortest path and the loop
     does not end.  Nothing further than `cutoff` is looked for.
+
+    Paths of one edge are found in the first round, those of two in the second.  Without weights each distance is found
+    once; with them a path of more edges may be shorter, and a distance is improved as often as that happens.
 
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
@@ -147,14 +151,16 @@ def topological_generations(edges: Collection) -> Collection:
     │ oven  │          0 │      1 │
     └───────┴────────────┴────────┘
     """
-    edges = directed(edges, "topological_generations")
-    held = edges.iterate(lambda held: edges.semijoin(held, on={"src": "dst"}))  # there is always one more before it
-    free = edges.antijoin(held, on="dst")
-    start = ids_of(edges).antijoin(held, on={"id": "dst"}).select("id", generation=lit(0).cast("long"))
+    edges = directed(edges, "topological_generations").distinct()
+    arriving = edges.group_by(id="dst").count()
+    start = ids_of(edges).antijoin(edges, on={"id": "dst"}).select("id", generation=lit(0).cast("long"))
 
     def later(order: Collection) -> Collection:
-        following = order.join(free, on={"id": "src"}).select(id="dst", generation=col("generation") + 1)
-        return following.union(start).group_by("id").max("generation")
+        """Who has all before it in the order comes after the last of them; so each comes once, and for good."""
+        before = order.join(edges, on={"id": "src"}).select(id="dst", generation="generation")
+        last = before.group_by("id").agg(last=max("generation"), seen=count())
+        ready = last.join(arriving, on="id").filter(col("seen") == col("count"))
+        return ready.select("id", generation=col("last") + 1).union(start)
 
     return start.iterate(later)
 

@@ -12,14 +12,17 @@ from typing import Any
 from ebbflow.algorithms.graphs import both_ways, directed, ids_of, undirected
 from ebbflow.frontend.collection import Collection
 from ebbflow.frontend.column import col, lit
-from ebbflow.functions import count
+from ebbflow.functions import count, floor, greatest, least, log2, pow, when
 
 
 def core_number(edges: Collection) -> Collection:
     """The largest k for which an id is in a part where everyone has k neighbours or more: id, core.
 
-    Each id starts with its degree.  Then, round by round, it takes the largest k such that k of its neighbours still
-    have k or more.
+    Each id starts with a power of two above its degree, which seldom changes.  Then, round by round, it takes the
+    largest k such that k of its neighbours still have k or more.
+
+    What is lowered in a round lowers its neighbours in the next.  So a change may travel far although cores stay as
+    they are: along a chain to its ends, some 10 operations an edge and a call of a function a round (0.15 ms).
 
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
@@ -37,13 +40,13 @@ def core_number(edges: Collection) -> Collection:
     edges = directed(edges, "core_number")
     neighbours = both_ways(undirected(edges))
     alone = ids_of(edges).select("id", core=lit(0).cast("long"))
-    degrees = neighbours.select(id="src", core=lit(1)).union(alone).group_by("id").sum("core")
+    degrees = neighbours.group_by(id="src").agg(core=pow(lit(2), floor(log2(count())) + 1).cast("long"))
 
     def lowered(cores: Collection) -> Collection:
         around = cores.join(neighbours, on={"id": "src"}).select(id="dst", core="core")
         return around.union(alone).group_by("id").reduce_batches(_largest_backed, "core long")
 
-    return degrees.iterate(lowered)
+    return degrees.union(alone).group_by("id").sum("core").iterate(lowered)
 
 
 def _largest_backed(groups: dict[str, Any], begins: Any) -> tuple[dict[str, Any], Any]:
@@ -58,6 +61,9 @@ def _largest_backed(groups: dict[str, Any], begins: Any) -> tuple[dict[str, Any]
 
 def k_core(edges: Collection, k: int) -> Collection:
     """The edges of the largest part in which everyone has k neighbours or more: src, dst, with src < dst.
+
+    Who has too few goes, and takes the edges with it, round by round.  Along a chain a change shifts all the rounds
+    behind it, some 60 operations an edge, although nothing is left before or after.
 
     >>> import ebbflow as ebb
     >>> flow = ebb.Dataflow()
@@ -92,9 +98,26 @@ def all_triangles(edges: Collection) -> Collection:
     │ 1 │ 2 │ 3 │      1 │
     └───┴───┴───┴────────┘
     """
-    edges = undirected(directed(edges, "all_triangles"))
+    edges = _towards_hubs(undirected(directed(edges, "all_triangles")))
     corners = edges.select(a="src", b="dst").join(edges.select(b="src", c="dst"), on="b")
-    return corners.semijoin(edges, on={"a": "src", "c": "dst"})
+    found = corners.semijoin(edges, on={"a": "src", "c": "dst"})
+    middle = greatest(least("a", "b"), least(greatest("a", "b"), "c"))
+    return found.select(a=least("a", "b", "c"), b=middle, c=greatest("a", "b", "c"))
+
+
+def _towards_hubs(edges: Collection) -> Collection:
+    """Each edge from the end with fewer neighbours to the one with more, as far as powers of two tell; else to the
+    greater id.
+
+    So few edges leave each id, and few pairs of edges are looked at: at most as many as edges to the power 3/2, where
+    by ids alone an id with n neighbours could be in the middle of n * n / 4.  A power of two seldom changes.
+    """
+    sizes = both_ways(edges).group_by(id="src").agg(size=floor(log2(count())))
+    sized = edges.join(sizes, on={"src": "id"}).join(sizes, on={"dst": "id"}, suffix="_there")
+    along = (col("size") < col("size_there")) | ((col("size") == col("size_there")) & (col("src") < col("dst")))
+    return sized.select(
+        src=when(along, col("src")).otherwise(col("dst")), dst=when(along, col("dst")).otherwise(col("src"))
+    )
 
 
 def triangles(edges: Collection) -> Collection:

@@ -35,7 +35,7 @@ from ebbflow.columns.meaning import (
 )
 from ebbflow.columns.memory import load_lane, store_lane
 from ebbflow.columns.pattern import Look
-from ebbflow.columns.pool import Pool, text_compare, text_length, text_size
+from ebbflow.columns.pool import Pool, mixed_long, mixed_text, text_compare, text_length, text_size
 from ebbflow.columns.schema import DIGITS, NULL, Field, Schema, Type
 from ebbflow.columns.weights import LARGEST_DECIMAL, below, product, quotient, rounded_quotient
 from ebbflow.columns.zones import table_of
@@ -118,13 +118,15 @@ KEEP, DROP, OVERFLOW, DECIMAL_OVERFLOW = 1, 0, -1, -2
     TEXT_COMPARE,
     TEXT_LENGTH,
     TEXT_SIZE,
+    MIX,
+    TEXT_MIX,
     DECIMAL_COMPARE,
     DECIMAL_DIV,
     SCALE_CLAMPED,
     TO_LOCAL,  # from here on: by the zone's table at b
     FROM_LOCAL,
     DAY_START,
-) = range(73)
+) = range(75)
 
 NAN = 0x7FF8_0000_0000_0000
 MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
@@ -277,6 +279,10 @@ def compute(H, op, a, b, c):
         return np.int64(text_length(H, c, a))
     if op == TEXT_SIZE:
         return np.int64(text_size(H, c, a))
+    if op == MIX:
+        return mixed_long(a)
+    if op == TEXT_MIX:
+        return mixed_text(H, c, a)
     x = to_float(a)
     if op == SQRT:
         return from_float(math.sqrt(x) if x >= 0 else math.nan)
@@ -983,6 +989,8 @@ class _Writing:
                 return self.step(
                     TEXT_SIZE if kind.name == "binary" else TEXT_LENGTH, args[0], c=self.pool_word(), into=into
                 )
+            case "mix":
+                return self.step(TEXT_MIX if kind.is_text else MIX, args[0], c=self.pool_word(), into=into)
             case "year" | "month" | "day":
                 days = self.days(args[0], kind)
                 return self.step({"year": YEAR, "month": MONTH, "day": DAY}[call.op], days, into=into)

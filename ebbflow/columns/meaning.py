@@ -158,6 +158,33 @@ def sign(x: Value) -> float:
     return math.nan if x != x else float((x > 0) - (x < 0))
 
 
+_WORD = 2**64 - 1
+
+
+def mixed(x: int | str | bytes) -> int:
+    """A long that looks drawn at random and depends on nothing but the value.
+
+    Whole numbers that differ have results that differ: each step can be undone.  Of text, or bytes, it mixes eight
+    bytes after eight, filled up with zeros, and how many there were; two texts may have the same.
+    """
+    if isinstance(x, int):
+        found = _mixed_word(x)
+        return found if found != NULL else _mixed_word(NULL)  # which no long is left for
+    text = x.encode() if isinstance(x, str) else x
+    found = 0
+    for at in range(0, len(text), 8):
+        found = _mixed_word(found ^ int.from_bytes(text[at : at + 8].ljust(8, b"\0"), "big"))
+    return mixed(found ^ len(text))
+
+
+def _mixed_word(word: int) -> int:
+    word &= _WORD
+    for shift, factor in ((32, 0xD6E8FEB86659FD93), (29, 0xD6E8FEB86659FD93)):
+        word = (word ^ word >> shift) * factor & _WORD
+    word ^= word >> 32
+    return word - 2**64 if word > MOST else word
+
+
 def _long_or_null(x: float, rounded: Callable[[Value], int]) -> int | None:
     if isinstance(x, float) and not math.isfinite(x):
         return None

@@ -471,6 +471,11 @@ def _integers(op: str, args: Sequence[Expr]) -> tuple[Expr, ...]:
     return tuple(converted(arg, LONG) for arg in args)
 
 
+def _mix(op: str, args: Sequence[Expr]) -> Typed:
+    kind = args[0].type
+    return (_integers(op, args) if kind.is_integer else _texts(LONG, binary=True)(op, args)[0]), LONG
+
+
 def _moment(*kinds: Type) -> Typing:
     def rule(op: str, args: Sequence[Expr]) -> Typed:
         arg = args[0] if args[0].type != VOID else converted(args[0], kinds[0])
@@ -554,6 +559,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("cos", 1, 1, _doubles, "cosine", _s(m.real(math.cos))),
         Operation("tan", 1, 1, _doubles, "tangent", _s(m.real(math.tan))),
         Operation("sign", 1, 1, _doubles, "-1.0, 0.0 or 1.0", _s(m.sign)),
+        Operation("mix", 1, 1, _mix, "a long that looks random; of longs that differ, different ones", _s(m.mixed)),
         Operation("lower", 1, 1, _texts(None), "in small letters", _s(str.lower)),
         Operation("upper", 1, 1, _texts(None), "in capitals", _s(str.upper)),
         Operation("length", 1, 1, _texts(INT, binary=True), "the number of characters (of bytes, for binary)", _s(len)),

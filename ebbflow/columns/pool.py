@@ -33,6 +33,7 @@ ENTRY = 2  # words in front of a text where it lies: its id and its length
 RECENT = 64  # short texts that are known without a look at the table, a power of two
 KNOWN_TEXTS = 1 << 12  # texts that are remembered as Python has them
 FIRST_TABLE, FIRST_CHUNK, LARGEST_CHUNK = 1 << 8, 1 << 10, 1 << 20
+MIXER = -2960836687051489901  # of words that are to look random
 # The same in every process, so that two workers give one text one id.
 KEY = (0x2D62_6265_666C_6F77, 0x1F0E_57A1_9B83_C64D)
 
@@ -616,6 +617,32 @@ def text_compare(H, pool, a, b):
 def text_size(H, pool, a):
     """needs: a: an id of this pool.  leaves: the number of its bytes."""
     return H[slot_of(H, H[pool + SLOTS], a) + LENGTH]
+
+
+@inline
+def mixed_word(word):
+    """A word that looks random; words that differ have results that differ.  The same as `meaning.mixed` has."""
+    word = (word ^ ((word >> 32) & 0xFFFFFFFF)) * MIXER
+    word = (word ^ ((word >> 29) & 0x7FFFFFFFF)) * MIXER
+    return word ^ ((word >> 32) & 0xFFFFFFFF)
+
+
+@inline
+def mixed_long(word):
+    """needs: not NULL.  leaves: the same, but never NULL: what NULL would be is free."""
+    found = mixed_word(word)
+    return found if found != NULL else mixed_word(np.int64(NULL))
+
+
+@kernel
+def mixed_text(H, pool, a):
+    """needs: a: an id of this pool.  leaves: a word that looks random and depends on the bytes alone; never NULL."""
+    s = slot_of(H, H[pool + SLOTS], a)
+    p = H[s + PLACE]
+    found = np.int64(0)
+    for i in range((H[s + LENGTH] + 7) >> 3):
+        found = mixed_word(found ^ H[p + i])
+    return mixed_long(found ^ H[s + LENGTH])
 
 
 @kernel

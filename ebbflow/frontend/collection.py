@@ -662,6 +662,14 @@ class Collection:
         return self._new(n.Linear(self._node, n.Apply(own_function(fn, verb), how, schema_of(schema))))
 
 
+def iterate_together(body: Callable[..., object], /, **starts: Collection) -> tuple[Collection, ...]:
+    """`flow.iterate` for who has collections and no flow: a loop of several variables, which start with these."""
+    some = next(iter(starts.values()))
+    nodes = {name: some._other(start, "iterate") for name, start in starts.items()}
+    results, _ = looping.iterate(some._graph, nodes, body, some._next_round, some._at, None, "return")
+    return tuple(results)
+
+
 def _flat(given: Iterable[Any]) -> list[Any]:
     """Arguments one by one, also where they came as a list."""
     return [one for each in given for one in (each if isinstance(each, list | tuple) else [each])]

@@ -1,12 +1,14 @@
 """Degrees are networkx's; ranks are, once divided by their sum, up to the rounding that is promised."""
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import ebbflow as ebb
 from ebbflow.algorithms import degree, pagerank
 from ebbflow.errors import TypeMismatch
-from tests.algorithms.windows import TIMES, agrees, changes_of, program, random_ends, window
+from tests.algorithms.growth import power_law
+from tests.algorithms.windows import TIMES, agrees, at_each_time, changes_of, program, random_ends, window
 
 
 def degrees(graph, sources):
@@ -74,3 +76,55 @@ def test_a_sum_in_a_loop_has_room_for_every_round():
 def test_numbers_that_make_no_sense_are_refused(given, says):
     with pytest.raises(TypeMismatch, match=says):
         program(lambda edges: pagerank(edges, **given))
+
+
+def spread(count, skew):
+    """Links between ids of which, with a skew, a few have very many."""
+    edges, ids = power_law(count, skew), {}
+    return [(ids.setdefault(src, len(ids)), ids.setdefault(dst, len(ids))) for src, dst in edges]
+
+
+def exact_ranks(edges, alpha):
+    """By power iteration, without rounding and without end."""
+    ends = np.array(sorted(set(edges)))
+    leaving = np.bincount(ends[:, 0], minlength=ends.max() + 1)
+    found = np.ones(len(leaving))
+    for _ in range(600):
+        handed = alpha * found[ends[:, 0]] / leaving[ends[:, 0]]
+        found = 1 - alpha + np.bincount(ends[:, 1], handed, minlength=len(leaving))
+    return found
+
+
+@pytest.mark.parametrize("skew", [0, 2])
+@pytest.mark.parametrize("alpha, tol", [(0.85, 1), (0.85, 0.1), (0.85, 0.01), (0.5, 0.1), (0.95, 0.1)])
+def test_ranks_are_off_by_tol_on_the_average_at_most(alpha, tol, skew):
+    edges = spread(3000, skew)
+    flow = program(lambda links: pagerank(links, alpha, tol=tol))
+    rows = {id: rank for id, rank, _ in flow.compute(edges=edges, sources=[])["out"].rows()}
+    wanted = exact_ranks(edges, alpha)
+    assert set(rows) == set(range(len(wanted)))
+    found = np.array([rows[id] for id in range(len(wanted))])
+    off = np.abs(found - wanted).mean()
+    assert off <= tol / 10, f"tol is promised, and a tenth of it is usual; {off}"
+    networkx = nx.pagerank(nx.DiGraph(edges), alpha, tol=1e-12, max_iter=5000)
+    divided = sum(abs(rank / found.sum() - networkx[id]) for id, rank in rows.items())
+    assert divided <= 2 * tol / 10 / found.mean()
+
+
+@pytest.mark.parametrize("tol", [0.5, 0.05, 0.005])
+def test_roundings_that_all_add_up_are_within_tol_too(tol):
+    """A cycle hands every error on without loss, and all ids of it have the same."""
+    edges = [(i, (i + 1) % 50) for i in range(50)] + [(50, 0)]
+    wanted = exact_ranks(edges, 0.85)
+    rows = program(lambda links: pagerank(links, tol=tol)).compute(edges=edges, sources=[])["out"].rows()
+    assert sum(abs(rank - wanted[id]) for id, rank, _ in rows) / len(wanted) <= tol
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("workers", [1, 2])
+def test_coarse_ranks_depend_on_nothing_but_the_links_at_their_time(seed, workers):
+    flow = program(lambda edges: pagerank(edges, tol=0.3))
+    changes = changes_of(flow, {"edges": window(seed)}, workers, random_ends(seed))
+    for (_, edges), (_, found) in zip(at_each_time(window(seed)), at_each_time(changes), strict=True):
+        afresh = flow.compute(edges=[(*edge,) for edge in edges], sources=[])["out"].rows()
+        assert sorted(found) == sorted(row[:-1] for row in afresh)

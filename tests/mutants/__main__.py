@@ -21,13 +21,15 @@ def copy_of_the_house(to: Path) -> Path:
     shutil.copytree(ROOT / "ebbflow", to / "ebbflow", ignore=leave_out)
     (to / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "bulk.py", to / "tests")
-    shutil.copytree(ROOT / "tests" / "meaning", to / "tests" / "meaning", ignore=leave_out)
+    for tests in ("meaning", "algorithms"):
+        shutil.copytree(ROOT / "tests" / tests, to / "tests" / tests, ignore=leave_out)
     return to / "ebbflow"
 
 
-def run(house: Path, *command: str) -> subprocess.CompletedProcess:
+def run(house: Path, *command: str, compiled: bool = False) -> subprocess.CompletedProcess:
     """In the copy, interpreted: nothing is compiled for a bug that lives for seconds."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(house), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(house), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {} if compiled else {"NUMBA_DISABLE_JIT": "1"}
     whole = [sys.executable, "-m", *command]
     return subprocess.run(whole, cwd=house, env=environment, capture_output=True, text=True, check=False)
 
@@ -49,6 +51,15 @@ def ask_claim(house: Path, claim: str, runtime: str) -> tuple[bool, str]:
     return said.returncode == 1, f"{claim}: {last}"
 
 
+def ask_test(house: Path, test: str) -> tuple[bool, str]:
+    """For bugs outside of kernels: those that are compiled already are used."""
+    said = run(house, "pytest", "-q", "-x", "-p", "no:cacheprovider", test, compiled=True)
+    last = said.stdout.strip().splitlines()[-1]
+    if said.returncode not in (0, 1) or "error" in last or "no tests" in last:
+        raise RuntimeError(f"the test was not asked:\n{said.stdout}\n{said.stderr}")
+    return said.returncode == 1, f"{test.rpartition('::')[-1]}: {last}"
+
+
 def verdict(mutant: Mutant | None, cases: int, seed: int, patience: float = 20) -> tuple[bool, str]:
     """Whether the bug was noticed, and the first line that was said of it."""
     with tempfile.TemporaryDirectory(prefix="ebbflow-mutant-") as place:
@@ -56,6 +67,8 @@ def verdict(mutant: Mutant | None, cases: int, seed: int, patience: float = 20) 
         package = copy_of_the_house(house)
         if mutant is not None:
             mutant.apply(package)
+            if mutant.test:
+                return ask_test(house, mutant.test)
             if mutant.claim:
                 return ask_claim(house, mutant.claim, mutant.runtime or "local-1")
         return ask_bulk(house, mutant.runtime if mutant else None, cases, seed, patience)

@@ -17,6 +17,7 @@ class Mutant:
     new: str
     runtime: str | None = None  # where it shows; unless named, in bulk on all the local ones in turn, else on local-1
     claim: str | None = None  # the claim that notices it, where random cases would take too long
+    test: str | None = None  # the test that notices it, as pytest names it, where it is no matter of meaning
 
     def apply(self, package: Path) -> None:
         path = package / self.file
@@ -26,6 +27,8 @@ class Mutant:
             raise LookupError(f'mutant "{self.name}": its text occurs {found} times in {self.file}, not once')
         path.write_text(text.replace(self.old, self.new))
 
+
+GROWTH = "tests/algorithms/test_growth.py::test_a_load_is_near_linear_and_a_change_costs_what_it_changes"
 
 MUTANTS = [
     Mutant(
@@ -603,5 +606,76 @@ MUTANTS = [
         "    if diff != 0:\n",
         runtime="one",
         claim="have_a_limit",
+    ),
+    Mutant(
+        "names are compared by their ids",
+        "algorithms/naming.py",
+        """    return mixed(col(name) if kind.is_integer or kind.is_text else col(name).cast("string"))
+""",
+        """    return col(name) if kind.is_integer else mixed(col(name).cast("string"))
+""",
+        test=f"{GROWTH}[strongly_connected_components-chain-rising]",
+    ),
+    Mutant(
+        "every level has the order of the ids",
+        "algorithms/contraction.py",
+        """    return ranked.group_by("level", "id").top(1, order_by=["rank", "into"])""",
+        """    return ranked.group_by("level", "id").top(1, order_by=["into"])""",
+        test="tests/algorithms/test_growth.py::"
+        "test_where_levels_change_and_the_least_id_does_not_nothing_is_told_below",
+    ),
+    Mutant(
+        "names travel as far as they can before anything is contracted",
+        "algorithms/components.py",
+        """    near = least_heard(both_ways(edges), ids, ROUNDS)
+""",
+        """    near = least_heard(both_ways(edges), ids)
+""",
+        test=f"{GROWTH}[connected_components-cycle-rising]",
+    ),
+    Mutant(
+        "the least id of a level is told in any round",
+        "algorithms/contraction.py",
+        """        handed = told.join(steps.wait(lit(TOP) - col("level")), on=on, suffix="_below")
+        lower = handed.select("least", level="level_below", id="id_below")
+        return lower.union(whole.wait(lit(TOP) - col("level")))
+""",
+        """        handed = told.join(steps, on=on, suffix="_below")
+        lower = handed.select("least", level="level_below", id="id_below")
+        return lower.union(whole)
+""",
+        test="tests/algorithms/test_growth.py::"
+        "test_where_levels_change_and_the_least_id_does_not_nothing_is_told_below",
+    ),
+    Mutant(
+        "triangles are looked for along the ids",
+        "algorithms/structure.py",
+        """along = (col("size") < col("size_there")) |""",
+        """along = (col("src") < col("dst")) |""",
+        test=f"{GROWTH}[all_triangles-star-shuffled]",
+    ),
+    Mutant(
+        "everyone is told every change of a hub's degree",
+        "algorithms/structure.py",
+        """agg(core=pow(lit(2), floor(log2(count())) + 1).cast("long"))""",
+        """agg(core=count())""",
+        test=f"{GROWTH}[core_number-star-rising]",
+    ),
+    Mutant(
+        "ranks are rounded more than their error allows",
+        "algorithms/ranking.py",
+        """math.ceil(-math.log2(tol * (1 - alpha) / 4))""",
+        """math.ceil(-math.log2(tol))""",
+        test="tests/algorithms/test_ranking.py",
+    ),
+    Mutant(
+        "ranks are rounded less than their error allows",
+        "algorithms/ranking.py",
+        """    return min(MOST_BITS, max(1, math.ceil(-math.log2(tol * (1 - alpha) / 4))))
+""",
+        """    return MOST_BITS
+""",
+        test="tests/algorithms/test_growth.py::"
+        "test_a_link_replaced_costs_a_small_part_of_all_ranks_and_no_more_in_a_larger_graph",
     ),
 ]
