@@ -17,7 +17,8 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -333,7 +334,9 @@ class DeltaTable:
         if wrong and not self.replace:
             raise TypeMismatch(wrong, hint="Alter the table, publish to another one, or say replace=True.")
         if wrong:  # Delta keeps what was there as an earlier version
-            empty = spark.createDataFrame([], StructType.fromDDL(schema)).write.format("delta").mode("overwrite")
+            with unnoticed(spark):
+                nothing = spark.createDataFrame([], StructType.fromDDL(schema))
+            empty = nothing.write.format("delta").mode("overwrite")
             empty = empty.option("overwriteSchema", "true")
             empty.save(self.name) if self.is_path else empty.saveAsTable(self.name)
         if wrong or other is None or other.id != owner.id:
@@ -435,7 +438,9 @@ class DeltaTable:
         for name, value in ((APP, app), (VERSION, str(progress.step)), (SAID, said), (OVERWRITE, "static")):
             mine.conf.set(name, value)
         view = f"_ebbflow_{uuid.uuid4().hex}"
-        mine.createDataFrame(net.toArrow(), net.schema).createOrReplaceTempView(view)
+        rows = net.toArrow()
+        with unnoticed(mine):
+            mine.createDataFrame(rows, net.schema).createOrReplaceTempView(view)
         try:
             mine.sql(self._overwrite(view, columns) if anew else self._merged(view, columns, key))
         except Exception as problem:
@@ -493,6 +498,24 @@ def private(spark: SparkSession) -> SparkSession:
         setattr(mine, name, getattr(spark, name))
     mine._jsparkSession = spark._jsparkSession.cloneSession()
     return mine
+
+
+@contextmanager
+def unnoticed(mine: SparkSession) -> Iterator[None]:
+    """PySpark makes a session that creates a frame the thread's active one; afterwards it is the one it was."""
+    if not hasattr(mine, "_jsparkSession"):
+        yield
+        return
+    sessions, was = SparkSession._get_j_spark_session_class(mine._jvm), SparkSession._activeSession
+    active = sessions.getActiveSession()
+    try:
+        yield
+    finally:
+        SparkSession._activeSession = was
+        if active.isDefined():
+            sessions.setActiveSession(active.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def first_line(problem: BaseException) -> str:

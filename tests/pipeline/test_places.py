@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from pyspark.core.rdd import RDD
+from pyspark.sql import SparkSession
 
 import ebbflow as ebb
 from ebbflow.errors import (
@@ -155,7 +156,9 @@ def test_nothing_is_set_on_the_session_while_a_delta_table_is_written(spark, tmp
     stop.set()
     other.join()
     assert spark.read.format("delta").load(mine).count() == len(done) >= 4
-    assert RDD.toDF is to_frame and ebb.spark() is spark
+    assert RDD.toDF is to_frame
+    active = SparkSession.getActiveSession()
+    assert active is None or active._jsparkSession.sessionUUID() == spark._jsparkSession.sessionUUID()
     assert spark.read.format("delta").load(f"{tmp_path}/out").count() == 4
 
 
