@@ -16,7 +16,15 @@ from ebbflow.columns.resolve import unknown_column
 from ebbflow.columns.schema import RESERVED
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotBuiltYet, PlanError, ReservedName, TypeMismatch, users_place
+from ebbflow.errors import (
+    DuplicateName,
+    MissingPackage,
+    NotBuiltYet,
+    PlanError,
+    ReservedName,
+    TypeMismatch,
+    users_place,
+)
 from ebbflow.frontend import looping
 from ebbflow.frontend.collection import Collection, Lines
 from ebbflow.frontend.column import refuse_pyspark
@@ -232,10 +240,24 @@ class Dataflow:
         )
 
     def sql(self, query: str) -> Collection:
-        """A collection from a query; not built yet."""
-        raise NotBuiltYet(
-            "SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate."
-        )
+        """A collection from a query in Spark's SQL; tables are the inputs and outputs of the program, by name.
+
+        `with recursive` becomes a loop.  What cannot be kept up to date is refused, by its place in the text.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> orders = flow.input("orders", "id long, customer string, price double")
+        >>> flow.output("totals", flow.sql("select customer, sum(price) as total from orders group by customer"))
+        >>> flow.compute(orders=[(1, "ann", 2.5), (2, "ann", 4.0)])["totals"].rows()
+        [('ann', 6.5, 1)]
+        """
+        try:
+            relational = importlib.import_module("ebbflow.relational.sql")  # stands above this, and loads sqlglot
+        except ModuleNotFoundError as missing:
+            raise MissingPackage(
+                f"SQL is read by {missing.name}, which is not installed.", hint='pip install "ebbflow[sql]"'
+            ) from None
+        return Collection(self.graph, relational.collection_of(self.graph, query))
 
     def _ready(self) -> None:
         """Refuse a plan that could not run."""
