@@ -9,7 +9,7 @@ Rule: the result has the columns of all relations in the order in which they wer
 
 from __future__ import annotations
 
-from ebbflow.columns.expression import Call, Expr
+from ebbflow.columns.expression import Call, Column, Expr
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 
@@ -75,7 +75,7 @@ def _connected(placed: dict[int, int], waiting: list[tuple[set[int], Expr]], cou
 
 
 def _moved(part: Expr, owner: list[int], starts: list[int], placed: dict[int, int]) -> Expr:
-    def change(read: a.Column) -> Expr:
+    def change(read: Column) -> Expr:
         position = a.position_of(read.name)
         if position is None:
             return read

@@ -17,7 +17,8 @@ from ebbflow.errors import SqlError, users_place
 from ebbflow.frontend.shaping import project
 from ebbflow.relational import algebra as a
 from ebbflow.relational.build import Builder
-from ebbflow.relational.query import Bound, query_of
+from ebbflow.relational.query import query_of
+from ebbflow.relational.rows import Bound
 
 
 def collection_of(graph: Graph, text: str) -> int:

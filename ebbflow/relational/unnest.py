@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ebbflow.columns.expression import Column, Expr, Literal
 from ebbflow.columns.operations import typed
-from ebbflow.columns.schema import BOOLEAN, LONG
+from ebbflow.columns.schema import BOOLEAN, LONG, Type
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 
@@ -132,7 +132,7 @@ def _join(left: Relation, right: Relation, kind: str, condition: Expr | None, do
 def _aggregate(
     source: Relation,
     keys: tuple[Expr, ...],
-    aggregates: tuple[tuple[str, Expr | None, a.Type], ...],
+    aggregates: tuple[tuple[str, Expr | None, Type], ...],
     domain: Domain,
 ) -> Relation:
     behind, wide, more = len(source.types), domain.width, len(keys)
