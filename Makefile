@@ -1,6 +1,6 @@
 # The two commands are `make demo` and `make test`.  Every target first makes its own .venv, once, and says what it waits for.
 
-EXTRAS := spark
+EXTRAS := spark,sql
 # ^ optional parts installed for the tests, comma-separated, as in pyproject.toml.  `spark` brings PySpark (456 MB).
 
 JOBS   ?= 2

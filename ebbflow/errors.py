@@ -193,6 +193,10 @@ class NotAnExpression(EbbflowError):
     otherwise = 'Write it with columns, for example col("x") + 1.'
 
 
+class SqlError(EbbflowError):
+    """A query that cannot be read, or asks for what cannot be kept up to date."""
+
+
 class UnclearJoin(EbbflowError):
     """A join that does not say which rows belong together, or what its columns are called."""
 

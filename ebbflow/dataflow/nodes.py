@@ -150,9 +150,12 @@ Reducer = Threshold | Aggregates | Top | Own
 
 @dataclass(frozen=True)
 class Input:
+    """Rows from outside; or, where `rows` says them, rows that are there from the first time on and never change."""
+
     name: str
     schema: Schema
     key: tuple[str, ...] = ()  # not empty: rows are replaced by key
+    rows: tuple[tuple[object, ...], ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,9 @@ def loop_json(loop: Loop) -> Json:
 def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
     """A node; `function` says what to write for a user's own."""
     match node:
-        case n.Input(name, schema, key):
-            return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key)}
+        case n.Input(name, schema, key, rows):
+            said = {} if rows is None else {"rows": [list(map(_value_json, row)) for row in rows]}
+            return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key), **said}
         case n.Linear(source, action):
             return {"kind": "linear", "source": source, "action": _action_json(action, function)}
         case n.Concat(sources):
@@ -204,7 +205,8 @@ def schema_json(schema: Schema) -> list[list[str]]:
 def _node(entry: Json, own: list[n.Function]) -> n.Node:
     match entry["kind"]:
         case "input":
-            return n.Input(entry["input"], schema_from(entry["schema"]), tuple(entry["key"]))
+            rows = None if "rows" not in entry else tuple(tuple(map(_value, row)) for row in entry["rows"])
+            return n.Input(entry["input"], schema_from(entry["schema"]), tuple(entry["key"]), rows)
         case "linear":
             return n.Linear(entry["source"], _action(entry["action"], own))
         case "concat":

@@ -19,6 +19,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import (
     DuplicateName,
+    MissingPackage,
     NotBuiltYet,
     PlanError,
     ReservedName,
@@ -287,10 +288,24 @@ class Dataflow:
         )
 
     def sql(self, query: str) -> Collection:
-        """A collection from a query; not built yet."""
-        raise NotBuiltYet(
-            "SQL is not built yet.", hint="Write it with collections: select, filter, join, group_by, iterate."
-        )
+        """A collection from a query in Spark's SQL; tables are the inputs and outputs of the program, by name.
+
+        `with recursive` becomes a loop.  What cannot be kept up to date is refused, by its place in the text.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> orders = flow.input("orders", "id long, customer string, price double")
+        >>> flow.output("totals", flow.sql("select customer, sum(price) as total from orders group by customer"))
+        >>> flow.compute(orders=[(1, "ann", 2.5), (2, "ann", 4.0)])["totals"].rows()
+        [('ann', 6.5, 1)]
+        """
+        try:
+            relational = importlib.import_module("ebbflow.relational.sql")  # stands above this, and loads sqlglot
+        except ModuleNotFoundError as missing:
+            raise MissingPackage(
+                f"SQL is read by {missing.name}, which is not installed.", hint='pip install "ebbflow[sql]"'
+            ) from None
+        return Collection(self.graph, relational.collection_of(self.graph, query))
 
     def _refuse_twice(self, kind: type[n.Input] | type[n.Output], name: str) -> None:
         if any(isinstance(node, kind) and node.name == name for node in self.graph.nodes):

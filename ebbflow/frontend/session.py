@@ -191,6 +191,9 @@ class Session:
             for node in self._graph.nodes
             if isinstance(node, n.Input)
         }
+        self._constants = {
+            node.name: node.rows for node in flow.graph.nodes if isinstance(node, n.Input) and node.rows is not None
+        }
         for given in self._inputs.values():
             if given.key and width > 1:
                 raise NoKey(
@@ -219,6 +222,11 @@ class Session:
             except BaseException:
                 self._runtime.close()
                 raise
+
+        origin = (0,) * width
+        for name, rows in self._constants.items():  # there from the first time on, unless another process fed them
+            if self._inputs[name].frontier == (origin,):
+                self._inputs[name].edit("run", list(rows), origin, 1)
 
     def _show(self, node: n.Output, since: Antichain, frontier: Antichain) -> None:
         schema = self._graph.schemas[node.source]
@@ -474,7 +482,9 @@ class Session:
         targets: dict[str, Antichain] = {}
         if time is not None:
             target = self._as_frontier(time)
-            targets = {name: target for name, given in self._inputs.items() if given.frontier}
+            targets = {
+                name: target for name, given in self._inputs.items() if given.frontier and name not in self._constants
+            }
             if not targets:
                 self._refuse_closed("advance_to", "every input")
         elif not inputs:
@@ -675,6 +685,9 @@ class Session:
     def _advance(self, targets: dict[str, Antichain]) -> None:
         """Do the work that these frontiers allow, and take note of it."""
         frontiers = {name: targets.get(name, given.frontier) for name, given in self._inputs.items()}
+        if self._constants:
+            furthest = self._furthest(frontiers)
+            frontiers |= dict.fromkeys(self._constants, furthest)
         dues: dict[str, Due] = {}
         new: dict[str, Changes] = {}
         self._begin_to_show()
@@ -702,6 +715,16 @@ class Session:
             self._move_on(shown, new.get(shown.name))
         if self._keeping is not None:
             self._keeping.settled()
+
+    def _furthest(self, frontiers: dict[str, Antichain]) -> Antichain:
+        """How far rows that never change are known: as far as anybody asks."""
+        others = [times for name, times in frontiers.items() if times and name not in self._constants]
+        furthest = Frontier(frontiers[next(iter(self._constants))])
+        if not others:
+            return ()
+        for times in others:
+            furthest = furthest.join(Frontier(times))
+        return furthest.times
 
     def _commit(self, keeping: Keeping, dues: dict[str, Due]) -> dict[str, Changes]:
         """Make a step that succeeded last, or take it back: what it shows."""

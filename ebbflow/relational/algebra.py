@@ -1,0 +1,390 @@
+"""Relations: what a query asks for, as data, between the text that people write and the plan that runs.
+
+Each node is a bag of rows whose columns are known by position: column i is named `c{i}`, whatever a person calls it,
+so that equal parts of a query are equal nodes and are computed once.  An expression reads the columns of its node's
+source; in a join's condition the columns of the left come first.  Its columns are `Column("c3", type)`; a column of a
+query around a subquery is `Column("outer.c3", type)`, with one `outer.` for each query in between, and is gone when
+the subquery has been unnested.
+
+Rule: a node is frozen and says the types of its columns; the equation beside it is its whole meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from ebbflow.columns.expression import Call, Column, Expr, Literal
+from ebbflow.columns.operations import typed
+from ebbflow.columns.schema import BOOLEAN, LONG, Type
+
+OUTER = "outer."
+Types = tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A collection of the program: node `number` of its graph, with the names that its columns have there."""
+
+    number: int
+    names: tuple[str, ...]
+    types: Types
+
+
+@dataclass(frozen=True)
+class Values:
+    """Rows that the query says itself."""
+
+    rows: tuple[tuple[object, ...], ...]
+    types: Types
+
+
+@dataclass(frozen=True)
+class Filter:
+    """{ r in source : condition(r) is true }"""
+
+    source: Relation
+    condition: Expr
+
+    @property
+    def types(self) -> Types:
+        return self.source.types
+
+
+@dataclass(frozen=True)
+class Project:
+    """{ (e(r) for e in columns) : r in source }"""
+
+    source: Relation
+    columns: tuple[Expr, ...]
+
+    @property
+    def types(self) -> Types:
+        return tuple(column.type for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Join:
+    """inner: { (l, r) : l in left, r in right, condition(l, r) is true }; left, right, full: and rows without a
+    partner, with nulls for it; semi, anti: { l in left : some r, no r with condition(l, r) true }.
+    """
+
+    left: Relation
+    right: Relation
+    kind: str  # inner left right full semi anti
+    condition: Expr | None = None  # None: always true
+
+    @property
+    def types(self) -> Types:
+        return self.left.types if self.kind in ("semi", "anti") else self.left.types + self.right.types
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """{ (k, a(rows with key k) for a in aggregates) : k in keys(source) }; without keys there is one row, always.
+
+    aggregates: (operation, what it is of, its type); `count_rows` is of None.
+    """
+
+    source: Relation
+    keys: tuple[Expr, ...]
+    aggregates: tuple[tuple[str, Expr | None, Type], ...]
+
+    @property
+    def types(self) -> Types:
+        return tuple(key.type for key in self.keys) + tuple(kind for _, _, kind in self.aggregates)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """{ r : count(r) > 0 }, each once"""
+
+    source: Relation
+
+    @property
+    def types(self) -> Types:
+        return self.source.types
+
+
+@dataclass(frozen=True)
+class Union:
+    """The sum of the counts."""
+
+    sources: tuple[Relation, ...]
+
+    @property
+    def types(self) -> Types:
+        return self.sources[0].types
+
+
+@dataclass(frozen=True)
+class Minus:
+    """max(count in left - count in right, 0)"""
+
+    left: Relation
+    right: Relation
+
+    @property
+    def types(self) -> Types:
+        return self.left.types
+
+
+@dataclass(frozen=True)
+class Top:
+    """Of each group of rows with equal keys, in this order, those from `offset` on, `count` of them.
+
+    order: (what to order by, whether the largest comes first, whether nulls come first).  Ties go by the whole row.
+    """
+
+    source: Relation
+    keys: tuple[Expr, ...]
+    order: tuple[tuple[Expr, bool, bool], ...]
+    count: int | None
+    offset: int = 0
+
+    @property
+    def types(self) -> Types:
+        return self.source.types
+
+
+@dataclass(frozen=True)
+class Single:
+    """The source, which has at most one row for each value of the keys: more refuse the step."""
+
+    source: Relation
+    keys: tuple[Expr, ...]
+
+    @property
+    def types(self) -> Types:
+        return self.source.types
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What a loop has so far."""
+
+    name: str
+    types: Types
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The least x with x = start + step(x), or, where it is distinct, with x = distinct(start + step(x))."""
+
+    name: str
+    start: Relation
+    step: Relation
+    is_distinct: bool
+
+    @property
+    def types(self) -> Types:
+        return self.start.types
+
+
+Relation = (
+    Given | Values | Filter | Project | Join | Aggregate | Distinct | Union | Minus | Top | Single | Variable | Loop
+)
+
+
+# ---- expressions ----------------------------------------------------------------------------
+
+
+def column(position: int, kind: Type) -> Column:
+    return Column(f"c{position}", kind)
+
+
+def columns_of(relation: Relation, shift: int = 0) -> tuple[Column, ...]:
+    """All columns of a relation, as a node behind it reads them."""
+    return tuple(column(i + shift, kind) for i, kind in enumerate(relation.types))
+
+
+def position_of(name: str) -> int | None:
+    """The position of a column, None for one of a query around this one."""
+    return None if name.startswith(OUTER) else int(name[1:])
+
+
+def rewritten(expr: Expr, change: Callable[[Column], Expr]) -> Expr:
+    """The expression with every column replaced."""
+    match expr:
+        case Column():
+            return change(expr)
+        case Call(op, args, kind, options):
+            return Call(op, tuple(rewritten(arg, change) for arg in args), kind, options)
+    return expr
+
+
+def shifted(expr: Expr, by: int) -> Expr:
+    """The expression over a row that has so many columns more in front."""
+
+    def change(read: Column) -> Column:
+        position = position_of(read.name)
+        return read if position is None else column(position + by, read.type)
+
+    return rewritten(expr, change) if by else expr
+
+
+def over(expr: Expr, columns: tuple[Expr, ...]) -> Expr:
+    """The expression over the source of a projection to these columns."""
+
+    def change(read: Column) -> Expr:
+        position = position_of(read.name)
+        return read if position is None else columns[position]
+
+    return rewritten(expr, change)
+
+
+def positions_in(expr: Expr) -> set[int]:
+    match expr:
+        case Column(name):
+            position = position_of(name)
+            return set() if position is None else {position}
+        case Call(_, args):
+            return set().union(*map(positions_in, args)) if args else set()
+    return set()
+
+
+def outer_in(expr: Expr) -> set[Column]:
+    match expr:
+        case Column(name):
+            return {expr} if name.startswith(OUTER) else set()
+        case Call(_, args):
+            return set().union(*map(outer_in, args)) if args else set()
+    return set()
+
+
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """The parts that must all hold.  What every branch of an `or` asks for is asked for outside of it."""
+    match condition:
+        case None:
+            return []
+        case Literal(True):
+            return []
+        case Call("and", args):
+            return [part for arg in args for part in conjuncts(arg)]
+        case Call("or"):
+            branches = [conjuncts(branch) for branch in disjuncts(condition)]
+            shared = [part for part in dict.fromkeys(branches[0]) if all(part in branch for branch in branches[1:])]
+            rests = [conjunction([part for part in branch if part not in shared]) for branch in branches]
+            if not shared:
+                return [condition]
+            if None in rests:
+                return shared
+            return [*shared, reduce(lambda one, two: typed("or", (one, two)), [rest for rest in rests if rest])]
+    return [condition]
+
+
+def disjuncts(condition: Expr) -> list[Expr]:
+    match condition:
+        case Call("or", args):
+            return [part for arg in args for part in disjuncts(arg)]
+    return [condition]
+
+
+def conjunction(parts: list[Expr]) -> Expr | None:
+    return reduce(lambda one, two: typed("and", (one, two)), parts) if parts else None
+
+
+def same(one: Expr, two: Expr) -> Expr:
+    """Equal, where null equals null."""
+    return typed("eq_null_safe", (one, two))
+
+
+ALWAYS: Expr = Literal(True, BOOLEAN)
+ONE = Values(((),), ())
+"""One row without columns: what a query without `from` reads."""
+
+
+# ---- relations ------------------------------------------------------------------------------
+
+
+def sources_of(relation: Relation) -> tuple[Relation, ...]:
+    match relation:
+        case Given() | Values() | Variable():
+            return ()
+        case Join(left, right) | Minus(left, right):
+            return (left, right)
+        case Union(sources):
+            return sources
+        case Loop(_, start, step):
+            return (start, step)
+    return (relation.source,)
+
+
+def expressions_of(relation: Relation) -> tuple[Expr, ...]:
+    match relation:
+        case Filter(_, condition):
+            return (condition,)
+        case Project(_, columns):
+            return columns
+        case Join(condition=condition):
+            return () if condition is None else (condition,)
+        case Aggregate(_, keys, aggregates):
+            return keys + tuple(of for _, of, _ in aggregates if of is not None)
+        case Top(_, keys, order):
+            return keys + tuple(expr for expr, _, _ in order)
+        case Single(_, keys):
+            return keys
+    return ()
+
+
+def outer_columns(relation: Relation) -> set[Column]:
+    """The columns of queries around it that a relation reads anywhere."""
+    found = set().union(*map(outer_in, expressions_of(relation))) if expressions_of(relation) else set()
+    for source in sources_of(relation):
+        found |= outer_columns(source)
+    return found
+
+
+def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
+    """The relation with the outer columns in all its expressions replaced; columns of its own stay."""
+
+    def expr(given: Expr) -> Expr:
+        return rewritten(given, lambda read: change(read) if read.name.startswith(OUTER) else read)
+
+    def again(given: Relation) -> Relation:
+        return changed(given, change)
+
+    match relation:
+        case Given() | Values() | Variable():
+            return relation
+        case Filter(source, condition):
+            return Filter(again(source), expr(condition))
+        case Project(source, columns):
+            return Project(again(source), tuple(map(expr, columns)))
+        case Join(left, right, kind, condition):
+            return Join(again(left), again(right), kind, None if condition is None else expr(condition))
+        case Aggregate(source, keys, aggregates):
+            of = tuple((op, None if given is None else expr(given), kind) for op, given, kind in aggregates)
+            return Aggregate(again(source), tuple(map(expr, keys)), of)
+        case Union(sources):
+            return Union(tuple(map(again, sources)))
+        case Minus(left, right):
+            return Minus(again(left), again(right))
+        case Top(source, keys, order, count, offset):
+            by = tuple((expr(given), down, first) for given, down, first in order)
+            return Top(again(source), tuple(map(expr, keys)), by, count, offset)
+        case Loop(name, start, step, is_distinct):
+            return Loop(name, again(start), again(step), is_distinct)
+        case Single(source, keys):
+            return Single(again(source), tuple(map(expr, keys)))
+        case Distinct(source):
+            return replace(relation, source=again(source))
+
+
+def has_at_most_one_row(relation: Relation) -> bool:
+    """Whether that follows from its form."""
+    match relation:
+        case Values(rows):
+            return len(rows) <= 1
+        case Aggregate(_, ()):
+            return True
+        case Top(_, (), _, count):
+            return count is not None and count <= 1
+        case Filter(source) | Project(source) | Distinct(source) | Single(source, ()):
+            return has_at_most_one_row(source)
+    return False
+
+
+def count_of(expr: Expr | None = None) -> tuple[str, Expr | None, Type]:
+    return ("count_rows" if expr is None else "count", expr, LONG)

@@ -1,0 +1,407 @@
+"""SQL's expressions, as sqlglot reads them, made into typed ones of ours.
+
+An operator or a function is one line of a table here: the operation of ours, or a few of them put together.
+
+Rule: what has no line is refused by name and place before anything is built.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ebbflow.columns import ddl
+from ebbflow.columns.expression import Call, Expr, Literal
+from ebbflow.columns.operations import VOID, cast, common_type, typed
+from ebbflow.columns.resolve import literal
+from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
+from ebbflow.errors import EbbflowError, TypeMismatch
+from ebbflow.relational.refusals import refused, unsupported
+
+Bind = Callable[[exp.Expression], Expr]
+
+BINARY: dict[type[exp.Expression], str] = {
+    exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div", exp.Mod: "mod",
+    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
+    exp.NullSafeEQ: "eq_null_safe", exp.And: "and", exp.Or: "or", exp.Like: "like", exp.Pow: "pow",
+    exp.StartsWith: "starts_with", exp.EndsWith: "ends_with",
+}  # fmt: skip
+UNARY: dict[type[exp.Expression], str] = {
+    exp.Neg: "neg", exp.Not: "not", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "log", exp.Sin: "sin",
+    exp.Cos: "cos", exp.Tan: "tan", exp.Sign: "sign", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length",
+    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.Hour: "hour",
+    exp.Minute: "minute", exp.Second: "second", exp.IsNan: "is_nan",
+}  # fmt: skip
+AGGREGATES: dict[type[exp.Expression], str] = {
+    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.AnyValue: "any_value",
+    exp.CountIf: "count_if", exp.LogicalAnd: "min", exp.LogicalOr: "max",
+}  # fmt: skip
+PARTS = {"YEAR": "year", "MONTH": "month", "DAY": "day", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+
+
+def bound(node: exp.Expression, bind: Bind) -> Expr:
+    """An operator, a function or a constant; `bind` does the same for what is inside."""
+    try:
+        return _bound(node, bind)
+    except TypeMismatch as problem:
+        raise refused(problem.what, node, problem.hint) from None
+
+
+# What may be said of a node beside `this`, `expression` and `expressions`.  Anything else that is said is refused: a
+# word that nobody reads would be a wrong answer.
+MAY_SAY: dict[type[exp.Expression], set[str]] = {
+    exp.Like: {"negate"}, exp.Literal: {"is_string"}, exp.Case: {"ifs", "default"}, exp.If: {"true", "false"},
+    exp.Cast: {"to", "_type", "safe"}, exp.TryCast: {"to", "_type", "safe", "requires_string"},
+    exp.Between: {"low", "high"}, exp.Concat: {"safe", "coalesce"}, exp.DPipe: {"safe"},
+    exp.Substring: {"start", "length"}, exp.Left: {"negative_length_returns_empty"}, exp.Trim: {"position"},
+    exp.Round: {"decimals"}, exp.Floor: {"decimals"}, exp.Ceil: {"decimals"}, exp.TsOrDsAdd: {"unit"},
+    exp.DateAdd: {"unit"}, exp.DateSub: {"unit"}, exp.DateDiff: {"unit"}, exp.TsOrDsDiff: {"unit"},
+    exp.Replace: {"replacement"}, exp.Div: {"typed", "safe"}, exp.TsOrDsToDate: {"safe", "format"},
+    exp.Mod: {"typed", "safe"}, exp.Interval: {"unit"}, exp.Coalesce: {"is_nvl", "is_null"},
+    exp.Greatest: {"ignore_nulls"}, exp.Least: {"ignore_nulls"}, exp.Count: {"big_int"},
+    exp.Length: {"binary", "encoding"},
+}  # fmt: skip
+EVERYTHING_SAYS = {"this", "expression", "expressions"}
+
+
+def check_said(node: exp.Expression) -> None:
+    """Refuse a node that says something which is not read here."""
+    allowed = EVERYTHING_SAYS | MAY_SAY.get(type(node), set())
+    more = [name for name, value in node.args.items() if value not in (None, False, []) and name not in allowed]
+    if more:
+        raise unsupported(node, f"{node.key} with {', '.join(more).replace('_', ' ')}")
+
+
+def _bound(node: exp.Expression, bind: Bind) -> Expr:
+    kind = type(node)
+    check_said(node)
+    if kind in BINARY:
+        return _binary(node, bind)
+    if kind in UNARY:
+        return typed(UNARY[kind], (_as_moment(bind(node.this)) if kind in MOMENTS else bind(node.this),))
+    if kind in FUNCTIONS:
+        return FUNCTIONS[kind](node, bind)
+    raise unsupported(node)
+
+
+# ---- constants ------------------------------------------------------------------------------
+
+
+def _literal(node: exp.Expression, bind: Bind) -> Expr:
+    text = node.this
+    if node.args.get("is_string"):
+        return Literal(text, STRING)
+    if any(letter in text for letter in "eE"):
+        return Literal(float(text), DOUBLE)
+    return literal(Decimal(text)) if "." in text else literal(int(text))
+
+
+def constant(node: exp.Expression, bind: Bind, what: str) -> int:
+    """A whole number that is the same for every row."""
+    found = bind(node)
+    if not isinstance(found, Literal) or not isinstance(found.value, int) or isinstance(found.value, bool):
+        raise refused(f"{what} takes a plain whole number.", node, "Write the number itself.")
+    return found.value
+
+
+# ---- operators ------------------------------------------------------------------------------
+
+
+def _binary(node: exp.Expression, bind: Bind) -> Expr:
+    for one, two, sign in ((node.this, node.expression, 1), (node.expression, node.this, 1)):
+        if isinstance(two, exp.Interval):
+            if isinstance(node, exp.Sub):
+                sign = -1
+            if isinstance(node, exp.Add | exp.Sub) and (sign == 1 or one is node.this):
+                return _later(bind(one), two, sign, bind)
+    left, right = bind(node.this), bind(node.expression)
+    if isinstance(node, COMPARISONS):
+        left, right = alike(left, right)
+    if isinstance(node, exp.Add | exp.Sub) and left.type == DATE and right.type.is_integer:
+        return typed("date_add", (left, typed("neg", (right,)) if isinstance(node, exp.Sub) else right))
+    if isinstance(node, exp.Sub) and left.type == right.type == DATE:
+        return typed("date_diff", (left, right))
+    found = typed(BINARY[type(node)], (left, right))
+    return typed("not", (found,)) if node.args.get("negate") else found
+
+
+def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Two sides of a comparison: text beside a number or a boolean is read as one, as Spark does."""
+    for one, two in ((left, right), (right, left)):
+        if one.type == STRING and (two.type.is_number or two.type == BOOLEAN):
+            target = two.type if two.type == BOOLEAN or (two.type.is_integer and isinstance(one, Literal)) else DOUBLE
+            read = cast(one, target) if not isinstance(one, Literal) else _read(one, target)
+            return (read, right) if one is left else (left, read)
+    return left, right
+
+
+def _read(text: Literal, target: Type) -> Expr:
+    value = text.value
+    if isinstance(value, str) and target.is_integer and not value.strip().lstrip("+-").isdigit():
+        target = DOUBLE
+    return cast(text, target)
+
+
+def _later(start: Expr, interval: exp.Expression, sign: int, bind: Bind) -> Expr:
+    unit = interval.args["unit"].name.upper().rstrip("S") if interval.args.get("unit") else ""
+    amount = bind(interval.this)
+    if isinstance(amount, Literal) and isinstance(amount.value, str) and amount.value.strip().lstrip("+-").isdigit():
+        amount = Literal(int(amount.value), LONG)
+    if not isinstance(amount, Literal) or not isinstance(amount.value, int):
+        raise unsupported(interval, "an interval whose length is not a plain number")
+    number = sign * amount.value
+    if isinstance(start, Call) and start.op == "cast" and isinstance(start.args[0], Literal):
+        folded = cast_value(start.args[0], start.type)
+        start = start if folded is None else folded
+    if unit in ("DAY", "WEEK"):
+        days = number * (7 if unit == "WEEK" else 1)
+        if start.type == DATE:
+            return typed("date_add", (start, Literal(days, LONG)))
+    if unit in ("MONTH", "YEAR", "QUARTER") and isinstance(start, Literal) and isinstance(start.value, datetime.date):
+        return Literal(_months_later(start.value, number * {"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit]), start.type)
+    raise unsupported(interval, f"an interval of {unit.lower() or 'no unit'}s beside a {start.type}")
+
+
+def cast_value(text: Literal, target: Type) -> Literal | None:
+    from ebbflow.columns import meaning
+
+    value = meaning.cast(text.value, str(target))
+    return None if value is None else Literal(value, target)
+
+
+def _months_later(day: datetime.date, months: int) -> datetime.date:
+    at = day.year * 12 + day.month - 1 + months
+    year, month = divmod(at, 12)
+    return day.replace(year=year, month=month + 1, day=min(day.day, calendar.monthrange(year, month + 1)[1]))
+
+
+# ---- functions ------------------------------------------------------------------------------
+
+
+def _as_moment(expr: Expr) -> Expr:
+    return cast(expr, DATE) if expr.type == STRING else expr
+
+
+MOMENTS = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth, exp.Hour, exp.Minute, exp.Second)
+
+
+def _case(node: exp.Expression, bind: Bind) -> Expr:
+    parts: list[Expr] = []
+    subject = node.args.get("this")
+    for branch in node.args["ifs"]:
+        if subject is None:
+            parts.append(bind(branch.this))
+        else:
+            parts.append(typed("eq", alike(bind(subject), bind(branch.this))))
+        parts.append(bind(branch.args["true"]))
+    default = node.args.get("default")
+    parts.append(Literal(None, VOID) if default is None else bind(default))
+    return typed("when", parts)
+
+
+def _if(node: exp.Expression, bind: Bind) -> Expr:
+    other = node.args.get("false")
+    return typed(
+        "when", (bind(node.this), bind(node.args["true"]), Literal(None, VOID) if other is None else bind(other))
+    )
+
+
+def _several(op: str) -> Callable[[exp.Expression, Bind], Expr]:
+    def made(node: exp.Expression, bind: Bind) -> Expr:
+        first = [] if node.args.get("this") is None else [node.this]
+        return typed(op, [bind(part) for part in [*first, *node.expressions]])
+
+    return made
+
+
+def _cast(node: exp.Expression, bind: Bind) -> Expr:
+    written = node.args["to"].sql(dialect="spark").lower()
+    try:
+        target = ddl.type_of(written)
+    except EbbflowError as problem:
+        raise refused(problem.what, node, problem.hint) from None
+    inside = bind(node.this)
+    if isinstance(inside, Literal) and isinstance(inside.value, str) and target in (DATE, TIMESTAMP):
+        folded = cast_value(inside, target)
+        if folded is not None:
+            return folded
+    return cast(inside, target)
+
+
+def _in(node: exp.Expression, bind: Bind) -> Expr:
+    value = bind(node.this)
+    choices = [bind(choice) for choice in node.expressions]
+    if any(not isinstance(choice, Literal) for choice in choices):
+        parts = [typed("eq", alike(value, choice)) for choice in choices]
+        found = parts[0]
+        for part in parts[1:]:
+            found = typed("or", (found, part))
+        return found
+    return typed("is_in", [value, *(alike(value, choice)[1] for choice in choices)])
+
+
+def _is(node: exp.Expression, bind: Bind) -> Expr:
+    other = node.expression
+    if isinstance(other, exp.Null):
+        return typed("is_null", (bind(node.this),))
+    if isinstance(other, exp.Boolean):
+        return typed("eq_null_safe", (bind(node.this), Literal(bool(other.this), BOOLEAN)))
+    raise unsupported(node)
+
+
+def _between(node: exp.Expression, bind: Bind) -> Expr:
+    value = bind(node.this)
+    low, high = alike(value, bind(node.args["low"])), alike(value, bind(node.args["high"]))
+    return typed("and", (typed("ge", low), typed("le", high)))
+
+
+def _text(expr: Expr) -> Expr:
+    return cast(expr, STRING) if expr.type not in (STRING, VOID) else expr
+
+
+def _joined(node: exp.Expression, bind: Bind) -> Expr:
+    parts = [node.this, node.expression] if isinstance(node, exp.DPipe) else node.expressions
+    return typed("concat", [_text(bind(part)) for part in parts])
+
+
+def _substring(node: exp.Expression, bind: Bind) -> Expr:
+    length = node.args.get("length")
+    many = Literal(2**31 - 1, LONG) if length is None else bind(length)
+    return typed("substr", (bind(node.this), bind(node.args["start"]), many))
+
+
+def _left(node: exp.Expression, bind: Bind) -> Expr:
+    return typed("substr", (bind(node.this), Literal(1, LONG), bind(node.expression)))
+
+
+def _trim(node: exp.Expression, bind: Bind) -> Expr:
+    if node.args.get("expression") is not None:
+        raise unsupported(node, "trim of other characters than spaces")
+    side = (node.args.get("position") or "BOTH").upper()
+    return typed({"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), (bind(node.this),))
+
+
+def _round(node: exp.Expression, bind: Bind) -> Expr:
+    digits = node.args.get("decimals")
+    return typed("round", (bind(node.this), Literal(0, LONG) if digits is None else bind(digits)))
+
+
+def _whole(op: str) -> Callable[[exp.Expression, Bind], Expr]:
+    def made(node: exp.Expression, bind: Bind) -> Expr:
+        if node.args.get("decimals") is not None:
+            raise unsupported(node, f"{op} with a number of digits")
+        return typed(op, (bind(node.this),))
+
+    return made
+
+
+def _nullif(node: exp.Expression, bind: Bind) -> Expr:
+    value = bind(node.this)
+    return typed("when", (typed("eq", alike(value, bind(node.expression))), Literal(None, value.type), value))
+
+
+def _extract(node: exp.Expression, bind: Bind) -> Expr:
+    part = node.this.name.upper()
+    if part == "QUARTER":
+        month = typed("month", (_as_moment(bind(node.expression)),))
+        return typed("floordiv", (typed("add", (month, Literal(2, LONG))), Literal(3, LONG)))
+    if part not in PARTS:
+        raise unsupported(node, f"extract({part.lower()} ...)")
+    return typed(PARTS[part], (_as_moment(bind(node.expression)),))
+
+
+def _date_add(sign: int) -> Callable[[exp.Expression, Bind], Expr]:
+    def made(node: exp.Expression, bind: Bind) -> Expr:
+        unit = node.args.get("unit")
+        if unit is not None and unit.name.upper() not in ("DAY", "DAYS"):
+            raise unsupported(node, f"dates {unit.name.lower()}s later")
+        days = bind(node.expression)
+        return typed("date_add", (_as_moment(bind(node.this)), typed("neg", (days,)) if sign < 0 else days))
+
+    return made
+
+
+def _date_diff(node: exp.Expression, bind: Bind) -> Expr:
+    unit = node.args.get("unit")
+    if unit is not None and unit.name.upper() not in ("DAY", "DAYS"):
+        raise unsupported(node, f"a difference of dates in {unit.name.lower()}s")
+    return typed("date_diff", (_as_moment(bind(node.this)), _as_moment(bind(node.expression))))
+
+
+def _replace(node: exp.Expression, bind: Bind) -> Expr:
+    by = node.args.get("replacement")
+    return typed("replace", (bind(node.this), bind(node.expression), Literal("", STRING) if by is None else bind(by)))
+
+
+def _int_div(node: exp.Expression, bind: Bind) -> Expr:
+    """Towards zero, as Spark's `div`; ours rounds down."""
+    left, right = bind(node.this), bind(node.expression)
+    size = typed("floordiv", (typed("abs", (left,)), typed("abs", (right,))))
+    zero = Literal(0, LONG)
+    opposite = typed("ne", (typed("lt", (left, zero)), typed("lt", (right, zero))))
+    return typed("when", (opposite, typed("neg", (size,)), size))
+
+
+def _to(target: Type) -> Callable[[exp.Expression, Bind], Expr]:
+    def made(node: exp.Expression, bind: Bind) -> Expr:
+        if node.args.get("format") is not None:
+            raise unsupported(node, "a date or timestamp read by a format")
+        return cast(bind(node.this), target)
+
+    return made
+
+
+def _log(node: exp.Expression, bind: Bind) -> Expr:
+    base = node.args.get("expression")
+    if base is None:
+        return typed("log", (bind(node.this),))
+    return typed("div", (typed("log", (bind(base),)), typed("log", (bind(node.this),))))
+
+
+FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Bind], Expr]] = {
+    exp.Literal: _literal,
+    exp.Null: lambda node, bind: Literal(None, VOID),
+    exp.Boolean: lambda node, bind: Literal(bool(node.this), BOOLEAN),
+    exp.Paren: lambda node, bind: bind(node.this),
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.Coalesce: _several("coalesce"),
+    exp.Greatest: _several("greatest"),
+    exp.Least: _several("least"),
+    exp.Concat: _joined,
+    exp.DPipe: _joined,
+    exp.Substring: _substring,
+    exp.Left: _left,
+    exp.Trim: _trim,
+    exp.Round: _round,
+    exp.Floor: _whole("floor"),
+    exp.Ceil: _whole("ceil"),
+    exp.Nullif: _nullif,
+    exp.Extract: _extract,
+    exp.TsOrDsAdd: _date_add(1),
+    exp.DateAdd: _date_add(1),
+    exp.DateSub: _date_add(-1),
+    exp.DateDiff: _date_diff,
+    exp.TsOrDsDiff: _date_diff,
+    exp.Replace: _replace,
+    exp.IntDiv: _int_div,
+    exp.TsOrDsToDate: _to(DATE),
+    exp.Date: _to(DATE),
+    exp.Log: _log,
+    exp.Contains: lambda node, bind: typed("contains", (bind(node.this), bind(node.expression))),
+}
+
+
+def unified(columns: Sequence[Sequence[Type]]) -> list[Type | None]:
+    """For each position the type that all of these rows fit."""
+    return [common_type(list(types)) for types in zip(*columns)]

@@ -1,0 +1,152 @@
+"""What stands in a `from`: tables, queries, joins of every kind, lateral subqueries.
+
+Rule: the columns of what is written first come first; `using` and `natural` make two columns one, which comes first.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ebbflow.columns.expression import Expr
+from ebbflow.columns.operations import typed
+from ebbflow.columns.resolve import near
+from ebbflow.relational import algebra as a
+from ebbflow.relational import unnest
+from ebbflow.relational.algebra import Relation
+from ebbflow.relational.expressions import alike
+from ebbflow.relational.refusals import refused, says_only, unsupported
+from ebbflow.relational.rows import Ask, Rows, Tables
+from ebbflow.relational.scope import Known, Scope, named, read
+
+SIDES = {"LEFT": "left", "RIGHT": "right", "FULL": "full", "": "inner"}
+JOIN_SAYS = {"this", "side", "kind", "on", "using", "method"}
+
+
+def rows_of(query: exp.Select, tables: Tables, around: Scope | None, ask: Ask) -> Rows:
+    start = query.args.get("from_")
+    if start is None:
+        return Rows(a.ONE, Scope([], around), tables, ask)
+    relation, columns = _source(start.this, tables, around, ask)
+    rows = Rows(relation, Scope(columns, around), tables, ask)
+    for join in [*start.this.args.get("joins", []), *query.args.get("joins", [])]:
+        _join(rows, join, around)
+    return rows
+
+
+def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask) -> tuple[Relation, list[Known]]:
+    """What stands in a from: its relation, and the names of its columns."""
+    alias = node.args.get("alias")
+    called = alias.name if alias is not None else ""
+    renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
+    match node:
+        case exp.Table():
+            says_only(node, {"this", "alias", "joins"})
+            if not isinstance(node.this, exp.Identifier):
+                raise unsupported(node, "a function in from")
+            found = tables.get(node.name.lower())
+            if found is None:
+                raise refused(
+                    f'there is no input or table "{node.name}"; there are: {", ".join(tables) or "none"}', node,
+                    near(node.name, list(tables)) or "Inputs are declared with flow.input(name, schema).",
+                )  # fmt: skip
+            called = called or node.name
+        case exp.Subquery() if isinstance(node.this, exp.Table):  # brackets around joins
+            relation, columns = _source(node.this, tables, around, ask)
+            inner = Rows(relation, Scope(columns, around), tables, ask)
+            for join in node.this.args.get("joins", []):
+                _join(inner, join, around)
+            return inner.relation, inner.scope.columns
+        case exp.Subquery() | exp.Values() | exp.Select():
+            found = ask(node if isinstance(node, exp.Values) else node.this, tables, around)
+        case _:
+            raise unsupported(node)
+    names = [*renamed, *found.names[len(renamed) :]]
+    if len(renamed) > len(found.names):
+        raise refused(
+            f"{len(renamed)} names are given to {len(found.names)} columns", node, "Name as many as there are."
+        )
+    return found.relation, named(called, names, found.relation.types)
+
+
+def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
+    says_only(join, JOIN_SAYS)
+    side, how = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+    method = (join.args.get("method") or "").upper()
+    kind = {"SEMI": "semi", "ANTI": "anti"}.get(how) or SIDES.get(side)
+    if kind is None or method not in ("", "NATURAL"):
+        raise unsupported(join, f"{method or side} join".lower())
+    if isinstance(join.this, exp.Lateral):
+        _lateral(rows, join, kind)
+        return
+    relation, columns = _source(join.this, rows.tables, around, rows.ask)
+    width = len(rows.relation.types)
+    theirs = [Known(c.table, c.name, c.position + width, c.type, c.is_hidden) for c in columns]
+    using = [column.name for column in join.args.get("using") or []]
+    if method == "NATURAL":
+        shown = {column.name.lower() for column in theirs if not column.is_hidden}
+        using = [column.name for column in rows.scope.shown() if column.name.lower() in shown]
+    both = Rows(
+        a.Join(rows.relation, relation, "inner"), Scope([*rows.scope.columns, *theirs], around), rows.tables, rows.ask
+    )
+    parts: list[Expr] = []
+    pairs: list[tuple[Known, Known]] = []
+    for name in using:
+        mine, other = rows.scope.found(name), Scope(theirs).found(name)
+        if len(mine) != 1 or len(other) != 1:
+            raise refused(f'using ({name}) needs one column "{name}" on each side', join, "Write on a.x = b.y.")
+        pairs.append((mine[0], other[0]))
+        parts.append(typed("eq", alike(read(mine[0], 0), read(other[0], 0))))
+    on = join.args.get("on")
+    if on is not None:
+        if on.find(exp.Query, exp.Exists):
+            raise unsupported(on, "a subquery in a join's condition")
+        parts.append(both.expr(on))
+    rows.relation = a.Join(rows.relation, relation, kind, a.conjunction(parts))
+    if kind in ("semi", "anti"):
+        return
+    rows.scope.columns += theirs
+    for one, two in pairs:
+        _merge(rows, kind, one, two)
+
+
+def _merge(rows: Rows, kind: str, mine: Known, other: Known) -> None:
+    """The two columns of `using` are one; it comes first, and each keeps its name with its table's."""
+    columns = rows.scope.columns
+    hidden = (mine, other)
+    merged = mine if kind in ("inner", "left") else other
+    position, type_ = merged.position, merged.type
+    if kind == "full":
+        value = typed("coalesce", (read(mine, 0), read(other, 0)))
+        rows.relation = a.Project(rows.relation, (*a.columns_of(rows.relation), value))
+        position, type_ = len(rows.relation.types) - 1, value.type
+    rest = [Known(c.table, c.name, c.position, c.type, True) if c in hidden else c for c in columns]
+    at = sum(1 for c in rest if c.table == "" and not c.is_hidden)
+    rest.insert(at, Known("", mine.name, position, type_))
+    rows.scope.columns = rest
+
+
+def _lateral(rows: Rows, join: exp.Expression, kind: str) -> None:
+    """A subquery that reads what stands before it in from."""
+    node = join.this
+    if kind not in ("inner", "left") or not isinstance(node.this, exp.Subquery):
+        raise unsupported(join, "this lateral join")
+    found = rows.ask(node.this.this, rows.tables, rows.scope)
+    alias = node.args.get("alias")
+    renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
+    names = [*renamed, *found.names[len(renamed) :]]
+    width = len(rows.relation.types)
+    theirs = [
+        Known(alias.name if alias is not None else "", name, width + i, type_)
+        for i, (name, type_) in enumerate(zip(names, found.relation.types))
+    ]
+    on = join.args.get("on")
+    scope = Scope([*rows.scope.columns, *theirs], rows.scope.around)
+    both = Rows(a.Join(rows.relation, found.relation, "inner"), scope, rows.tables, rows.ask)
+    asked = [] if on is None or (isinstance(on, exp.Boolean) and on.this) else [both.expr(on)]
+
+    def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
+        joined = a.Join(left, right, kind, a.conjunction([*asked, *parts]))
+        return a.Project(joined, a.columns_of(joined)[: width + len(theirs)])
+
+    rows.relation = unnest.attached(rows.relation, found.relation, combine)
+    rows.scope.columns += theirs

@@ -1,0 +1,86 @@
+"""SQL text made into a collection: `flow.sql("select ...")`.
+
+Rule: a query that is refused leaves the program as it was.
+"""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from ebbflow.columns.ddl import checked
+from ebbflow.columns.schema import Field, Schema
+from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.graph import Graph
+from ebbflow.errors import SqlError, users_place
+from ebbflow.frontend.shaping import project
+from ebbflow.relational import algebra as a
+from ebbflow.relational.build import Builder
+from ebbflow.relational.query import query_of
+from ebbflow.relational.rows import Bound
+
+
+def collection_of(graph: Graph, text: str) -> int:
+    """The number of the node that gives what the query asks for."""
+    query = parsed(text)
+    found = query_of(query, tables_of(graph), None)
+    names = unique(found.names)
+    checked(Field(name, kind) for name, kind in zip(names, found.relation.types))
+    builder = Builder(graph, lambda schema, rows: constant(graph, schema, rows))
+    node = builder.node(found.relation)
+    return project(graph, node, [(name, column) for name, column in zip(names, a.columns_of(found.relation))])
+
+
+def parsed(text: str) -> exp.Expression:
+    if not isinstance(text, str):
+        raise SqlError(f"sql takes a query as text; got {type(text).__name__}.", hint='flow.sql("select ...")')
+    try:
+        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+    except (ParseError, TokenError) as problem:
+        at = getattr(problem, "errors", None) or [{}]
+        said = at[0].get("description") or str(problem).splitlines()[0]
+        where = f" (line {at[0]['line']}, column {at[0]['col']})" if at[0].get("line") else ""
+        near = f', near "{at[0]["highlight"]}"' if at[0].get("highlight") else ""
+        raise SqlError(
+            f"the query cannot be read: {said.rstrip('.')}{near}{where}.", hint="Spark's SQL is read."
+        ) from None
+    if len(trees) != 1:
+        raise SqlError(f"sql takes one query; the text has {len(trees)}.", hint="Call it once for each.")
+    return trees[0]
+
+
+def tables_of(graph: Graph) -> dict[str, Bound]:
+    """What a query can read: the inputs and the outputs of the program, by name."""
+    found: dict[str, Bound] = {}
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node, n.Input) and node.rows is None:
+            found[node.name.lower()] = _given(number, node.schema)
+        elif isinstance(node, n.Output):
+            found.setdefault(node.name.lower(), _given(node.source, graph.schemas[node.source]))
+    return found
+
+
+def _given(number: int, schema: Schema) -> Bound:
+    return Bound(a.Given(number, schema.names, schema.types), schema.names)
+
+
+def unique(names: tuple[str, ...]) -> list[str]:
+    """The names of a result; one that comes again gets a number."""
+    found: list[str] = []
+    for name in names:
+        again, number = name, 1
+        while again in found:
+            number += 1
+            again = f"{name}_{number}"
+        found.append(again)
+    return found
+
+
+def constant(graph: Graph, schema: Schema, rows: tuple[tuple[object, ...], ...]) -> int:
+    """Rows that are there from the first time on: an input that the session feeds itself."""
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node, n.Input) and node.schema == schema and node.rows == rows:
+            return number
+    taken = sum(isinstance(node, n.Input) and node.rows is not None for node in graph.nodes)
+    return graph.add(n.Input(f"constant {taken + 1}", schema, (), rows), users_place())

@@ -1,0 +1,294 @@
+"""SQL means what DuckDB says it means, at every time, while rows come and go."""
+
+import datetime
+
+import pytest
+
+import ebbflow as ebb
+from ebbflow.errors import SqlError
+from tests.relational.against_duckdb import compare
+
+duckdb = pytest.importorskip("duckdb", reason="DuckDB, which answers the same queries, is not installed")
+
+QUERIES = [
+    "select a, b from t where a > 1",
+    "select a + b as x, s from t where s like 'a%' or b is null",
+    "select t.a, u.x from t join u on t.b = u.b",
+    "select t.a, u.x from t left join u on t.b = u.b and u.k > 1",
+    "select t.a, u.x from t full outer join u on t.b = u.b",
+    "select t.a, u.x from t right join u on t.b = u.b and t.a < u.k",
+    "select t.a, u.k from t, u where t.a < u.k and t.b = u.b",
+    "select a, count(*), sum(b), min(s), count(b) from t group by a",
+    "select count(*), sum(a), min(b), max(b), avg(a) from t",
+    "select count(*) from t where a > 100",
+    "select a, count(*) c from t group by a having count(*) > 1",
+    "select distinct a, b from t",
+    "select a from t union select b from u",
+    "select a from t union all select k from u",
+    "select a from t except select k from u",
+    "select a from t intersect select k from u",
+    "select a from t except all select k from u",
+    "select a from t intersect all select k from u",
+    "select a from t where a in (select k from u)",
+    "select a from t where a not in (select k from u)",
+    "select a from t where a not in (select k from u where k is not null)",
+    "select a from t where exists (select 1 from u where u.k = t.a)",
+    "select a from t where not exists (select 1 from u where u.k = t.a and u.b > t.b)",
+    "select a, (select max(x) from u where u.k = t.a) m from t",
+    "select a, (select count(*) from u where u.k = t.a) m from t",
+    "select a, (select count(*) from u where u.k > t.a) m from t",
+    "select a from t where b > (select avg(b) from t)",
+    "select a, (select sum(x) from u) from t",
+    "select a from t where b = (select max(b) from u where u.k = t.a)",
+    "select a, a in (select k from u) from t",
+    "select a, exists (select 1 from u where u.b = t.b) ex from t",
+    "select a, case when a > 2 then 'big' when a is null then 'none' else s end from t",
+    "with x as (select a, count(*) n from t group by a) select x.a, y.n from x join x y on x.n = y.n",
+    "with recursive r as (select src, dst from e union select r.src, e.dst from r join e on r.dst ="
+    " e.src) select * from r",
+    "with recursive r(n) as (select 1 union all select n + 1 from r where n < 5) select n from r",
+    "select * from (values (1, 'x'), (2, 'y')) v(i, n)",
+    "select a, sum(b) from t group by rollup (a)",
+    "select a, s, count(*) from t group by cube (a, s)",
+    "select a, s, count(*) from t group by grouping sets ((a), (s), ())",
+    "select a from t order by a desc nulls last, b nulls first, s nulls first, d nulls first limit 3",
+    "select a, b from t order by b nulls last, a nulls last limit 2 offset 1",
+    "select a, count(*) filter (where b > 1) from t group by a",
+    "select coalesce(a, b, 0), nullif(a, 2), abs(b), upper(s), length(s) from t",
+    "select a between 1 and 3, a is not distinct from b, not (a > b) from t",
+    "select t.a, w.m from t, lateral (select max(x) m from u where u.b = t.b) w",
+    "select t.a, w.x from t cross join lateral (select x from u where u.b = t.b and u.k > t.a) w",
+    "select a from t where a > 1 and (exists (select 1 from u where k = a) or b in (select b from u))",
+    "select a, (select min(u.x) from u where u.b = t.b and u.k in (select e.src from e where e.dst = t.a)) from t",
+    "select sum(b) from t group by a having sum(b) > (select avg(x) from u)",
+    "select a from t where (a, b) in (select k, b from u)",
+    "select max(c) from (select count(*) c from t group by a) z",
+    "select a, b from t where a = 1 or a = 2 and not b = 3",
+    "select t1.a, t2.a from t t1 join t t2 on t1.b = t2.b where t1.a < t2.a",
+    "select a from t natural join (select k as a, b from u) z",
+    "select count(*) from t, u, e where t.a = u.k and u.b = e.src and e.dst > 0",
+    "select b, a, s, d, k, x from t join u using (b)",
+    "select b, a, k from t full join u using (b)",
+    "select a, count(distinct b), sum(distinct b) from t group by a",
+    "select s || 'x', substring(s, 1, 1), trim(s) from t",
+    "select year(d), month(d), extract(day from d) from t",
+    "select a from t where s not like 'a%' and b not between 1 and 3 and a not in (1, 2)",
+    "select count(*) from t where (a = 1 and b = 2) or (a = 1 and s = 'a')",
+    "select t.a, u.x from t, u where (t.b = u.b and t.a > 1) or (t.b = u.b and u.x > 1)",
+    "select (select u.x from u where u.k = t.a order by u.x nulls last, u.b nulls last limit 1) from t",
+    "select a from t where b <> all (select b from u)",
+    "select a from t where b = any (select b from u)",
+    "select sum(a) from t where a > (select min(k) from u) group by b having count(*) >= (select"
+    " count(*) from e where e.src = b)",
+    "with recursive walk(n, d) as (select src, 0 from e where src = 1 union select e.dst, d + 1 from"
+    " walk join e on e.src = walk.n where d < 4) select n, min(d) from walk group by n",
+    "select x.a, y.total from (select distinct a from t) x left join (select k, sum(x) total from u"
+    " group by k) y on x.a = y.k",
+    "select a, max(b) - min(b), avg(b) * 2 from t group by a",
+    "select s, count(*) from t group by s order by count(*) desc, s nulls first limit 2",
+]
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect() as found:
+        yield found
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_is_kept_up_to_date(connection, query):
+    assert sum(compare(connection, query, seed) for seed in range(3)) >= 0
+
+
+def test_the_queries_have_answers(connection):
+    """A table of queries that all answer nothing would show nothing."""
+    assert sum(compare(connection, query, 7) > 0 for query in QUERIES) > 0.8 * len(QUERIES)
+
+
+@pytest.mark.parametrize("query", QUERIES[:4] + QUERIES[20:26])
+def test_workers_cannot_be_seen(connection, query):
+    compare(connection, query, 11, workers=2)
+
+
+def flow_of(**inputs):
+    flow = ebb.Dataflow()
+    for name, schema in inputs.items():
+        flow.input(name, schema)
+    return flow
+
+
+def once(flow, query, **rows):
+    flow.output("out", flow.sql(query))
+    return sorted(flow.compute(**rows)["out"].rows(), key=repr)
+
+
+# ---- where Spark and DuckDB differ, Spark is followed ---------------------------------------------
+
+
+def test_the_columns_of_using_come_first():
+    flow = flow_of(t="a long, b long", u="k long, b long")
+    assert flow.sql("select * from t join u using (b)").columns == ["b", "a", "k"]
+    assert flow.sql("select * from t natural full join u").columns == ["b", "a", "k"]
+
+
+def test_concat_with_a_null_is_null():
+    assert once(flow_of(t="s string"), "select concat(s, '-') as c from t", t=[("a",), (None,)]) == [
+        ("a-", 1),
+        (None, 1),
+    ]
+
+
+def test_days_and_months_are_added_to_dates():
+    found = once(
+        flow_of(t="d date"),
+        "select d + interval 3 days as x, date '2024-01-31' + interval 1 month as y, d - 1 as z from t",
+        t=[(datetime.date(2024, 2, 28),)],
+    )
+    day = datetime.date
+    assert found == [(day(2024, 3, 2), day(2024, 2, 29), day(2024, 2, 27), 1)]
+
+
+def test_several_columns_are_counted_together():
+    rows = [(1, "a"), (1, "a"), (1, "b"), (None, "a"), (2, None)]
+    assert once(flow_of(t="a long, s string"), "select count(distinct a, s) as n, count(a, s) as m from t", t=rows) == [
+        (2, 3, 1)
+    ]
+
+
+def test_division_of_whole_numbers_goes_towards_zero():
+    found = once(flow_of(t="a long, b long"), "select a div b as q, a % b as r, a / b as x from t", t=[(-7, 2), (7, 0)])
+    assert found == [(-3, -1, -3.5, 1), (None, None, None, 1)]
+
+
+def test_names_are_compared_without_regard_to_capitals():
+    assert once(flow_of(Orders="Id long"), "SELECT o.ID AS x FROM ORDERS o WHERE o.iD > 1", Orders=[(1,), (2,)]) == [
+        (2, 1)
+    ]
+
+
+# ---- rows that never change ------------------------------------------------------------------------
+
+
+def test_an_aggregate_without_keys_has_one_row_from_the_first_time_on():
+    flow = flow_of(t="a long")
+    flow.output("n", flow.sql("select count(*) as n, sum(a) as s from t"))
+    with flow.run() as live:
+        live.advance_to(1)
+        assert live.changes("n").rows() == [(0, None, 0, 1)]
+        live.insert("t", [(5,)], time=3)
+        live.advance_to(4)
+        assert live.changes("n").rows() == [(0, None, 3, -1), (1, 5, 3, 1)]
+        live.delete("t", [(5,)], time=6)
+        live.advance_to(9)
+        assert live.changes("n").rows() == [(0, None, 6, 1), (1, 5, 6, -1)]
+
+
+def test_inputs_that_advance_apart_are_not_held_back_by_a_constant():
+    flow = flow_of(t="a long", u="k long")
+    flow.output("n", flow.sql("select count(*) as n from t"))
+    with flow.run() as live:
+        live.advance_to(t=5)
+        assert live.frontier("n") == [(5,)]
+        live.advance_to(u=3)
+        live.advance_to(t=8)
+        assert live.frontier("n") == [(8,)]
+        assert live.changes("n").rows() == [(0, 0, 1)]
+        live.advance_to(9)
+        assert live.frontier("n") == [(9,)]
+
+
+def test_times_of_two_coordinates():
+    flow = ebb.Dataflow(time=("valid", "system"))
+    flow.input("t", "a long")
+    flow.output("n", flow.sql("select count(*) as n from t"))
+    with flow.run() as live:
+        live.insert("t", [(1,)], time=(1, 0))
+        live.insert("t", [(2,)], time=(0, 1))
+        live.advance_to([(2, 2)])
+        for at, n in {(0, 0): 0, (1, 0): 1, (0, 1): 1, (1, 1): 2}.items():
+            assert live.snapshot("n", at=at).rows() == [(n, 1)]
+
+
+def test_a_constant_is_fed_once_through_restarts(tmp_path):
+    def program():
+        flow = flow_of(t="a long")
+        flow.output("n", flow.sql("select a from t union all select * from values (7) as v(a)"))
+        return flow
+
+    for time in range(3):
+        with program().run(checkpoint=tmp_path / "kept") as live:
+            live.insert("t", [(time,)], time=time)
+            live.advance_to(time + 1)
+            assert sorted(live.snapshot("n").rows()) == [*((i, 1) for i in range(time + 1)), (7, 1)]
+
+
+def test_a_scalar_subquery_with_two_rows_refuses_the_step():
+    flow = flow_of(t="a long", u="k long")
+    flow.output("x", flow.sql("select a, (select k from u) as k from t"))
+    with flow.run() as live:
+        live.insert("t", [(1,)], time=0)
+        live.insert("u", [(5,)], time=0)
+        live.advance_to(1)
+        assert live.changes("x").rows() == [(1, 5, 0, 1)]
+        live.insert("u", [(6,)], time=1)
+        with pytest.raises(ebb.EbbflowError, match="more than one row"):
+            live.advance_to(2)
+        live.discard()
+        live.advance_to(2)
+        assert live.snapshot("x").rows() == [(1, 5, 1)]
+
+
+def test_a_collection_from_sql_is_like_any_other():
+    flow = flow_of(edges="src long, dst long")
+    flow.output(
+        "reach",
+        flow.sql(
+            "with recursive r as (select src, dst from edges"
+            " union select r.src, e.dst from r join edges e on r.dst = e.src) select * from r"
+        ),
+    )
+    flow.output("n", flow.sql("select src, count(*) as n from reach group by src").filter(ebb.col("n") > 1))
+    assert flow.compute(edges=[(1, 2), (2, 3), (3, 1)])["n"].rows() == [(1, 3, 1), (2, 3, 1), (3, 3, 1)]
+
+
+# ---- refusals --------------------------------------------------------------------------------------
+
+REFUSED = {
+    "select q from t": 'there is no column "q" in t, which has: a, b, s, in q (line 1, column 8)',
+    "select t.q from t": 'there is no column "q" in "t"',
+    "select v.a from t": 'there is no table "v" here; there are: t',
+    "select a from tt": 'there is no input or table "tt"; there are: t, u',
+    "select b from t, u": 'the column "b" could be any of: t.b, u.b',
+    "select a, count(*) from t": '"a" is neither a key of group by nor inside an aggregate',
+    "select a from t where count(*) > 1": "an aggregate stands where each row has a value of its own",
+    "select a from t where s": "a condition is true or false, and this is a string",
+    "select a + s from t": "add takes numbers",
+    "select row_number() over (order by a) from t": "a window function is not supported",
+    "select regexp_extract(s, 'a') from t": "is not supported",
+    "select (select a, b from t) from u": "a subquery stands for one value, and has 2 columns",
+    "select a from t where a in (select k, b from u)": "in (...) compares 1 value, and the subquery has 2 columns",
+    "select a from t union select k, b from u": "the two sides of union have 1 and 2 columns",
+    "select a from t order by 3 limit 1": "there is no column 3 in select",
+    "select a from t group by 5": "there is no column 5 in select",
+    "select a from t limit a": "limit takes a plain whole number",
+    "delete from t": "this kind of statement is not supported",
+    "select a from t; select b from t": "sql takes one query; the text has 2",
+    "select from where": "the query cannot be read",
+    "select a from t tablesample (10 percent)": "is not supported",
+    "with recursive r as (select a from t union all select max(a) from r) select * from r": "groups or limits the rows",
+    "with recursive r as (select * from r) select * from r": "not a union of its start and its step",
+    "select a from t join u on a = k and exists (select 1 from u)": "a subquery in a join's condition is not supported",
+    "select sum(s) from t": "sum adds up numbers, and this is a string",
+    "select cast(a as array<int>) from t": "there is no type",
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_cannot_be_had_is_refused_and_leaves_the_program_as_it_was(query):
+    flow = flow_of(t="a long, b long, s string", u="k long, b long")
+    before = len(flow.graph.nodes)
+    with pytest.raises(SqlError) as refusal:
+        flow.sql(query)
+    assert REFUSED[query] in refusal.value.what
+    assert refusal.value.hint
+    assert len(flow.graph.nodes) == before
