@@ -281,7 +281,9 @@ def _division(op: str, args: Sequence[Expr]) -> Typed:
 
 
 def _of_decimals(op: str, args: tuple[Expr, ...]) -> Typed:
-    """Arguments as they are, and the type that Spark gives the result."""
+    """Arguments as they are, and the type that Spark gives the result; a quotient of more than 18 digits has
+    at most nine behind its point.
+    """
     (p, s), (q, t) = ((_whole_digits(arg.type) + arg.type.scale, arg.type.scale) for arg in args)
     scale, whole = max(s, t), (p - s, q - t)
     alike = _at_one_scale(args)
@@ -296,8 +298,10 @@ def _of_decimals(op: str, args: tuple[Expr, ...]) -> Typed:
     if op == "mul":
         return args, decimal(p + q + 1, s + t)
     assert op == "div", op
-    scale = max(6, s + q + 1)
-    return args, decimal(p - s + t + scale, scale)
+    scale, before = max(6, s + q + 1), p - s + t
+    if before + scale > DIGITS:  # Spark's digits behind the point would leave little room before it
+        scale = min(scale, DIGITS // 2)
+    return args, decimal(before + scale, scale)
 
 
 def _in_digits(arg: Expr) -> Expr:

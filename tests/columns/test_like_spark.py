@@ -221,6 +221,15 @@ def eighteen_digits(found: Found) -> bool:
     return found.theirs is None or digits_of(found.theirs) > DIGITS or found.question.name in ("greatest", "least")
 
 
+def shorter_quotient(found: Found) -> bool:
+    if found.question.name != "/" or found.type.name != "decimal" or found.ours is REFUSED:
+        return False
+    if found.is_type:
+        return found.type.scale < type_of(found.kind).scale
+    unit = Decimal(1).scaleb(-found.type.scale)
+    return found.theirs is None or abs(found.ours - found.theirs) <= unit / 2
+
+
 def exactly_compared(found: Found) -> bool:
     kinds = found.question.types
     if found.kind != "boolean" or not all(kind.is_exact for kind in kinds):
@@ -311,6 +320,13 @@ DIFFERENCES = [
         "types have up to 38 digits, as Spark's; a value that needs more than 18 refuses the step.",
         "holds 38 digits, and gives null (with ANSI: raises) beyond.",
         eighteen_digits,
+    ),
+    Difference(
+        "digits of a quotient",
+        "a quotient of decimals whose type has more than 18 digits has at most nine behind its point: of two "
+        "decimal(18,2) it is a decimal(27,9).",
+        "up to 20 and more digits behind the point: decimal(38,20).",
+        shorter_quotient,
     ),
     Difference(
         "comparing very wide decimals",
