@@ -247,7 +247,8 @@ class Session:
                     continue
                 shown = Shown(name, self._graph.schemas[node.source], False, (), ())
             else:
-                self._pull(shown)  # what earlier steps have shown
+                self._pull(shown)  # what earlier steps have shown;
+                shown.pulled_at = -1  # this one has more to show when it counts
             shown.refuse_overflow([Changes(*block) for block in blocks], partial(self._row_told, shown.schema))
 
     def _row_told(self, schema: Schema, lanes: Array) -> str:

@@ -463,7 +463,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "expressions keep another process's pool",
             "runtime/worker.py",
-            "        self.pool_words += [at + int(i) for i in np.flatnonzero(words == self.pool.address)]\n",
+            "        self.pool_words += [at + int(i) for i in np.flatnonzero(steps == self.pool.address)]\n",
             "",
         ),
         IMAGE,

@@ -390,8 +390,8 @@ MUTANTS = [
     Mutant(
         "what goes is taken for growth",
         "operators/grown.py",
-        "        if H[x] != H[row] or H[x + 1] <= 0:\n",
-        "        if H[x] != H[row]:\n",
+        "        if H[x] != H[row] or H[x + 1] <= 0 or H[x + 1] > WIDE_DIFF:\n",
+        "        if H[x] != H[row] or H[x + 1] > WIDE_DIFF:\n",
         runtime="local-bulky",
     ),
     Mutant(
