@@ -603,9 +603,9 @@ class Given:
                 self._refuse_twice(verb, name)
         columns = {name: table.column(i) for i, name in enumerate(names)}
         for name, column in columns.items():
-            if len(column) != table.num_rows:  # as a struct of Arrow's C interface may say
+            if (count := column.length()) != table.num_rows:  # as a struct of Arrow's C interface may say
                 raise TypeMismatch(
-                    f'{verb} finds {len(column):,} rows in the column "{plain(name)}" of an Arrow table that says it '
+                    f'{verb} finds {count:,} rows in the column "{plain(name)}" of an Arrow table that says it '
                     f"has {table.num_rows:,}.",
                     hint="Whoever made it wrote it wrongly: table.validate() tells more.  Nothing of it was read.",
                 )
@@ -737,6 +737,11 @@ class Given:
         rows = np.full((len(self.schema), lanes.shape[1]), NULL, np.int64)
         rows[list(self.key)] = lanes[key]
         return rows
+
+
+def is_iterator(rows: object) -> bool:
+    """Whether rows are made one by one when they are asked for; a stream of Arrow is taken as a table."""
+    return hasattr(rows, "__next__") and not hasattr(rows, "__arrow_c_stream__")
 
 
 # ---- what a value is -----------------------------------------------------------------------------------

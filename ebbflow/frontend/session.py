@@ -45,7 +45,7 @@ from ebbflow.errors import (
 from ebbflow.frontend import forked, on_spark
 from ebbflow.frontend.aliases import FOREIGN_SESSION
 from ebbflow.frontend.column import unknown_method
-from ebbflow.frontend.given import SEVERAL, Due, Given, as_time, listed, told, whole
+from ebbflow.frontend.given import SEVERAL, Due, Given, as_time, is_iterator, listed, told, whole
 from ebbflow.frontend.keeping import Keeping
 from ebbflow.frontend.shown import END, Antichain, Array, Changes, Shown, corners, joined, nothing
 from ebbflow.frontend.table import Table, plain
@@ -356,7 +356,7 @@ class Session:
     def _edit(self, verb: str, name: str, rows: Any, time: Any, diff: Any) -> None:
         here = self._at
         turns = here.turns
-        if type(rows) is not list and hasattr(rows, "__next__") and name in here.inputs:
+        if type(rows) is not list and name in here.inputs and is_iterator(rows):
             rows = list(rows)  # before its turn: whoever makes them may call this session
         if turns.is_taken or turns.line:
             turns.serve(verb, self._take_in, verb, name, rows, time, diff)
