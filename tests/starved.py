@@ -23,6 +23,7 @@ import ebbflow as ebb
 from ebbflow.errors import OutOfMemory
 from tests.meaning.cases import make_case
 from tests.meaning.starving import FIRED, PLACES, Starving, squeezed, watch
+from tests.tuned import tuned
 
 Rows = list[tuple]
 Step = dict[str, list[tuple[Rows, int]]]  # by input: rows, and the diff of all of them
@@ -102,7 +103,7 @@ def tell_story(name: str, workers: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         if options.pop("checkpoint", None) or "kept" in name:
             options = {**options, "checkpoint": f"{place}/state"}
-        live, twin = make().run(workers=workers, **options), make().run()
+        live, twin = tuned(make(), workers=workers, **options), make().run()
         for worker in workers_of(live):
             watch(worker)
         outputs = list(live._outputs)
@@ -118,7 +119,7 @@ def tell_story(name: str, workers: int, seed: int) -> None:
                 assert found == right, (name, workers, time, output)
         if "checkpoint" in options:
             live._release()
-            live = make().run(workers=workers, **options)
+            live = tuned(make(), workers=workers, **options)
         for output in outputs:
             assert sorted(live.snapshot(output).rows()) == sorted(twin.snapshot(output).rows()), (name, output)
         live._release()

@@ -945,6 +945,8 @@ class _Writing:
         if call.op in COMPARISONS or call.op == "eq_null_safe":
             return self.compared(call, args, into)
         if call.op == "div":
+            if call.type.scale + y.scale < x.scale:
+                raise _NotInside
             return self.step(LIMIT, self.step(DECIMAL_DIV, *args, word(call.type.scale + y.scale - x.scale)), into=into)
         exact = x.scale + y.scale if call.op == "mul" else max(x.scale, y.scale)
         if call.type.scale != exact or call.op in ("floordiv", "mod"):

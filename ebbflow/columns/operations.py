@@ -123,8 +123,8 @@ def depends_on_zone(call: Call) -> bool:
 
 def constant(expr: Expr) -> Expr:
     """A constant that waited for its zone, as the constant that it is; any other expression as it stands."""
-    if isinstance(expr, Call) and expr.op == "cast" and isinstance(expr.args[0], Literal):
-        return Literal(OPERATIONS["cast"].fn(expr.args[0].value, *expr.options), expr.type)
+    if isinstance(expr, Call) and depends_on_zone(expr) and isinstance(expr.args[0], Literal):
+        return Literal(OPERATIONS[expr.op].fn(expr.args[0].value, *expr.options), expr.type)
     return expr
 
 

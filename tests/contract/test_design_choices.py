@@ -95,7 +95,7 @@ def test_an_overflowing_sum_names_the_group():
         live.discard()
         text = str(raised.value)
         assert "name='much'" in text and "time 3" in text and 'agg(y=ebb.sum("x"))' in text, text
-    with pytest.raises(ebb.EbbflowError, match="A sum in out leaves 64 bits, for the group of all rows at time 0"):
+    with pytest.raises(ebb.EbbflowError, match="sum\\(x\\) in out leaves 64 bits, for the group of all rows at time 0"):
         program(lambda xs: xs.group_by().agg(y=ebb.sum("x"))).compute(xs=[(MOST,), (1,)])
 
 

@@ -11,6 +11,7 @@ from ebbflow.dataflow.glance import glances
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.errors import NotKept, TypeMismatch
 from ebbflow.runtime.oracle import OracleRuntime
+from tests.tuned import tuned
 
 NOTES = "id long, note string, tag string"
 ROWS = [
@@ -109,7 +110,7 @@ def forms():
 @pytest.mark.parametrize("name", ASKING)
 def test_answers_are_those_of_the_text_in_whatever_form_it_comes(name, form):
     def lived(**options):
-        with program(ASKING[name]).run(**options) as live:
+        with tuned(program(ASKING[name]), **options) as live:
             live.apply("notes", forms()[form], time=0)
             live.delete("notes", ROWS[:1], time=1)
             live.insert("notes", [(9, "special requests", "x")], time=1)

@@ -14,6 +14,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow import interrupts
+from tests.tuned import tuned
 
 HOME = str(Path(ebb.__file__).parent)
 
@@ -79,7 +80,7 @@ def many_times(live, act):
 def story(tell, act, **options):
     """Everything that a reader and a subscriber are shown, when one step in the middle is done by `act`."""
     heard, read = [], []
-    with program().run(**options) as live:
+    with tuned(program(), **options) as live:
         live.subscribe("spent", lambda changes, frontier: heard.append((frontier, sorted(changes.rows()))))
         live.insert("orders", [(1, 100), (2, 50)], time=0)
         live.upsert("names", [(1, "Al"), (2, "Bob")], time=0)

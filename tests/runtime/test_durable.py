@@ -11,6 +11,7 @@ from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, LateTim
 from ebbflow.runtime import host
 from ebbflow.runtime.durable import DurableRuntime
 from tests.runtime.imaged import reach_flow
+from tests.tuned import tuned
 
 
 def people():
@@ -27,14 +28,14 @@ class Story:
 
     def __init__(self, make, place, random: Random, **options):
         self.make, self.place, self.random, self.options = make, str(place), random, options
-        self.plain, self.live, self.restarts = make().run(**options), None, 0
+        self.plain, self.live, self.restarts = tuned(make(), **options), None, 0
         self.reopen()
 
     def reopen(self):
         if self.live is not None:
             self.live._release()
             self.restarts += 1
-        self.live = self.make().run(checkpoint=self.place, **self.options)
+        self.live = tuned(self.make(), checkpoint=self.place, **self.options)
 
     def both(self, ask):
         found, right = ask(self.live), ask(self.plain)
@@ -241,14 +242,14 @@ def test_a_subscriber_may_close_the_session_that_it_hears_of(tmp_path):
 
 
 def begun(place, make=reach_flow, **options):
-    live = make().run(checkpoint=place, **options)
+    live = tuned(make(), checkpoint=place, **options)
     live.commit()
     live._release()
 
 
 def refused(kind, match, place, make=reach_flow, **options):
     with pytest.raises(kind, match=match) as raised:
-        make().run(checkpoint=place, **options)
+        tuned(make(), checkpoint=place, **options)
     assert len(str(raised.value).splitlines()) == 3, "what, where, what to do"
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import HistoryGone, NotComplete, NotKept
+from tests.tuned import tuned
 
 
 def program(late: bool):
@@ -30,7 +31,7 @@ def test_a_late_output_says_from_then_on_what_an_early_one_says(workers, options
     draw = random.Random(7)
     early_flow, _ = program(late=False)
     late_flow, edges = program(late=True)
-    early, late = early_flow.run(workers=workers, **options), late_flow.run(workers=workers, **options)
+    early, late = (tuned(flow, workers=workers, **options) for flow in (early_flow, late_flow))
     there: list[tuple] = []
     for step in range(12):
         for live in (early, late):

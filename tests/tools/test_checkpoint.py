@@ -5,6 +5,7 @@ from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.tools.cli import main
 from tests.runtime.imaged import reach_flow
+from tests.tuned import tuned
 
 
 def ask(*arguments):
@@ -53,7 +54,7 @@ def made_by_a_stream(place, steps=2):
     """What a stream leaves behind: a state as on Spark, and how far an output is."""
     root = str(place / "state")
     on = lambda graph, workers, pool, checkpoint, **options: SparkRuntime(graph, Here(), root, 2, pool, durable=True)
-    live = reach_flow().run(runtime=on, checkpoint=root)
+    live = tuned(reach_flow(), runtime=on, checkpoint=root)
     for time in range(steps):
         live.insert("roots", [(time,)], time=time)
         live.advance_to(time + 1)
