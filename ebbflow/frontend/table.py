@@ -40,7 +40,6 @@ FEW = 64  # rows below which setting up a clever sort costs more than sorting
 SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
 NO_TIMES = np.empty(0, np.int64)
 MUCH = 1 << 16  # words that a system hands out page by page
-_arranging = RLock()  # of who puts the rows of a table in order: several threads may read one
 MANY = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
@@ -196,6 +195,7 @@ class Table:
     """
 
     __slots__ = (
+        "_arranging",
         "_arrow",
         "_count",
         "_lanes",
@@ -228,6 +228,7 @@ class Table:
         self._count = len(weights)
         self._sorted = self._count < 2
         self._arrow: pyarrow.Table | None = None
+        self._arranging = RLock()  # of who puts the rows in order: several threads may read one table
 
     @classmethod
     def of_words(cls, record: Schema, words: Lanes, coordinates: tuple[str, ...], pool: Pool | None) -> Table:
@@ -235,7 +236,7 @@ class Table:
         made = cls.__new__(cls)
         made.record, made.coordinates, made._words, made._pool = record, coordinates, words, pool
         made._count = words.shape[1]
-        made._sorted, made._arrow = made._count < 2, None
+        made._sorted, made._arrow, made._arranging = made._count < 2, None, RLock()
         return made
 
     # ---- what it is ------------------------------------------------------------------------
@@ -274,7 +275,7 @@ class Table:
 
     def _put_in_order(self) -> None:
         if not self._sorted:
-            with _arranging:
+            with self._arranging:
                 if not self._sorted and not self._is_quickly_sorted():
                     self._sort()
 
@@ -345,7 +346,7 @@ class Table:
         """A few rows: Python sorts them before numpy has begun."""
         if not self._count:
             return []
-        with _arranging:  # another thread may be at putting them in order
+        with self._arranging:  # another thread may be at putting them in order
             return self._few_rows()
 
     def _few_rows(self) -> list[tuple[Any, ...]]:
@@ -443,7 +444,7 @@ class Table:
 
         def __getattr__(self, name: str) -> Any:
             if name in ("_lanes", "_times", "_weights"):  # nobody asked for it yet
-                with _arranging:
+                with self._arranging:
                     if (words := self._words) is not None:
                         self._lanes, self._times, self._weights = words[:-2], words[-2][:, None], words[-1]
                         self._words = None  # from here on the parts may be put in order
