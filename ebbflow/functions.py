@@ -9,7 +9,6 @@ Rule: each function is one operation, one aggregate, or a short composition of t
 from __future__ import annotations
 
 import builtins
-import math
 from typing import TYPE_CHECKING, NoReturn
 
 from ebbflow.columns import written as w
@@ -35,12 +34,10 @@ __all__ = [
     "concat",
     "contains",
     "cos",
-    "cot",
     "count",
     "countDistinct",
     "count_distinct",
     "count_if",
-    "csc",
     "current_date",
     "current_timestamp",
     "date_add",
@@ -51,9 +48,7 @@ __all__ = [
     "day",
     "dayofmonth",
     "dayofweek",
-    "degrees",
     "desc",
-    "e",
     "endswith",
     "equal_null",
     "every",
@@ -63,7 +58,6 @@ __all__ = [
     "floor",
     "greatest",
     "hour",
-    "hypot",
     "ifnull",
     "ilike",
     "isnan",
@@ -90,21 +84,15 @@ __all__ = [
     "negate",
     "negative",
     "nullif",
-    "nullifzero",
     "nvl",
     "nvl2",
-    "pi",
-    "pmod",
-    "positive",
     "pow",
     "power",
     "quarter",
-    "radians",
     "replace",
     "right",
     "round",
     "rtrim",
-    "sec",
     "second",
     "sign",
     "signum",
@@ -116,8 +104,6 @@ __all__ = [
     "substring",
     "sum",
     "tan",
-    "toDegrees",
-    "toRadians",
     "to_date",
     "to_timestamp",
     "trim",
@@ -126,7 +112,6 @@ __all__ = [
     "weekday",
     "when",
     "year",
-    "zeroifnull",
 ]  # fmt: skip
 
 Given = Column | str | object
@@ -310,24 +295,6 @@ def nullif(column: Given, other: Given) -> Column:
     Column<when(eq(x, 0), None, x)>
     """
     return when(named_or(column) == named_or(other), None).otherwise(named_or(column))
-
-
-def nullifzero(column: Given) -> Column:
-    """Null where it is zero.
-
-    >>> nullifzero("x")
-    Column<when(eq(x, 0), None, x)>
-    """
-    return nullif(column, 0)
-
-
-def zeroifnull(column: Given) -> Column:
-    """Zero where it is null.
-
-    >>> zeroifnull("x")
-    Column<coalesce(x, 0)>
-    """
-    return _of("coalesce", column, 0)
 
 
 def isnotnull(column: Given) -> Column:
@@ -561,15 +528,6 @@ def sign(column: Given) -> Column:
 signum = sign
 
 
-def pmod(column: Given, by: Given) -> Column:
-    """The remainder, never below zero where the divisor is above.
-
-    >>> pmod("x", 7)
-    Column<mod(add(mod(x, 7), 7), 7)>
-    """
-    return (named_or(column) % named_or(by) + named_or(by)) % named_or(by)
-
-
 def negative(column: Given) -> Column:
     """With its sign changed.
 
@@ -580,91 +538,6 @@ def negative(column: Given) -> Column:
 
 
 negate = negative
-
-
-def positive(column: Given) -> Column:
-    """As it is.
-
-    >>> positive("x")
-    Column<x>
-    """
-    return named_or(column)
-
-
-def degrees(column: Given) -> Column:
-    """Radians as degrees.
-
-    >>> degrees("x")
-    Column<mul(cast(x, double), 57.29577951308232)>
-    """
-    return named_or(column).cast("double") * (180 / math.pi)
-
-
-def radians(column: Given) -> Column:
-    """Degrees as radians.
-
-    >>> radians("x")
-    Column<mul(cast(x, double), 0.017453292519943295)>
-    """
-    return named_or(column).cast("double") * (math.pi / 180)
-
-
-toDegrees = degrees
-toRadians = radians
-
-
-def hypot(x: Given, y: Given) -> Column:
-    """The square root of the sum of their squares.
-
-    >>> hypot("x", "y")
-    Column<sqrt(add(pow(x, 2), pow(y, 2)))>
-    """
-    return sqrt(pow(x, 2) + pow(y, 2))
-
-
-def cot(column: Given) -> Column:
-    """Cotangent.
-
-    >>> cot("x")
-    Column<div(1.0, tan(x))>
-    """
-    return 1.0 / tan(column)
-
-
-def sec(column: Given) -> Column:
-    """Secant.
-
-    >>> sec("x")
-    Column<div(1.0, cos(x))>
-    """
-    return 1.0 / cos(column)
-
-
-def csc(column: Given) -> Column:
-    """Cosecant.
-
-    >>> csc("x")
-    Column<div(1.0, sin(x))>
-    """
-    return 1.0 / sin(column)
-
-
-def e() -> Column:
-    """Euler's number.
-
-    >>> e()
-    Column<2.718281828459045>
-    """
-    return lit(math.e)
-
-
-def pi() -> Column:
-    """The ratio of a circle's circumference to its diameter.
-
-    >>> pi()
-    Column<3.141592653589793>
-    """
-    return lit(math.pi)
 
 
 # ---- text -----------------------------------------------------------------------------------

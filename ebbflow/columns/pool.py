@@ -448,7 +448,7 @@ def are_rising(H, ends, wide, start, n):
     at = ends + 4 * start
     odd = (at >> 2) & 1  # the first offset is the upper half of a word
     p = ((at + 7) >> 3) - 1
-    before = last - odd
+    before = last
     for i in range((n + 1 - odd) >> 1):  # offsets in pairs; a lone one is the first or the last
         w = load_lane(p + i)
         one = (w << 32) >> 32

@@ -116,7 +116,8 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
     (_RANDOM, "rand randn random randstr uniform"),
     (
         f"there is no such function of numbers; {_OWN_CODE}",
-        """acos acosh asin asinh atan atan2 atanh bround cbrt cosh expm1 factorial log1p rint sinh tanh
+        """acos acosh asin asinh atan atan2 atanh bround cbrt cosh cot csc degrees e expm1 factorial hypot log1p
+        pi positive radians sec toDegrees toRadians rint sinh tanh
         width_bucket""",
     ),
     (
@@ -129,6 +130,9 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
     (_REFUSING.format("x * y"), "try_multiply"),
     ("x / y gives null where y is zero", "try_divide"),
     ("x % y gives null where y is zero", "try_mod"),
+    ("x % y has the sign of x; when(x % y < 0, x % y + y).otherwise(x % y) has not", "pmod"),
+    ("coalesce(x, lit(0))", "zeroifnull"),
+    ("nullif(x, lit(0))", "nullifzero"),
     ("avg(x) gives null where there is nothing to average", "try_avg"),
     ("sum(x) refuses the step when it overflows", "try_sum"),
     (

@@ -184,6 +184,8 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 CHOICES: dict[str, Callable[..., Any]] = {
     "coalesce": lambda F, x, y: F.coalesce(x, y),
     "ifnull": lambda F, x, y: F.ifnull(x, y),
+    "nullif": lambda F, x, y: F.nullif(x, y),
+    "nvl2": lambda F, x, y: F.nvl2(x, x, y),
     "greatest": lambda F, x, y: F.greatest(x, y),
     "least": lambda F, x, y: F.least(x, y),
     "when": lambda F, x, y: F.when(x == y, x).otherwise(y),
@@ -221,7 +223,13 @@ def _of_one() -> Iterator[Question]:
         },
         "negate": (lambda F, x: -x, number),
         "isnan": (lambda F, x: F.isnan(x), number),
+        "negative": (lambda F, x: F.negative(x), number),
         "isnull": (lambda F, x: F.isnull(x), ("any",)),
+        "isnotnull": (lambda F, x: F.isnotnull(x), ("any",)),
+        "equal_null": (lambda F, x: F.equal_null(x, x), ("any",)),
+        **{f"left {n}": (lambda F, x, n=n: F.left(x, F.lit(n)), ("string",)) for n in (-1, 0, 1, 3, 99)},
+        **{f"right {n}": (lambda F, x, n=n: F.right(x, F.lit(n)), ("string",)) for n in (-1, 0, 1, 3, 99)},
+        **{f"ilike {p}": (lambda F, x, p=p: F.ilike(x, F.lit(p)), ("string",)) for p in ("%", "A%", "%É", "__")},
         **{f"round {n}": (lambda F, x, n=n: F.round(x, n), number) for n in (-20, -3, -2, -1, 0, 1, 2, 5, 15, 20)},
         **{
             name: (lambda F, x, name=name: getattr(F, name)(x), ("string",))
@@ -239,7 +247,7 @@ def _of_one() -> Iterator[Question]:
         },
         **{
             name: (lambda F, x, name=name: getattr(F, name)(x), ("date", "timestamp"))
-            for name in ("year", "month", "day", "dayofmonth", "weekday", "dayofweek")
+            for name in ("year", "month", "day", "dayofmonth", "weekday", "dayofweek", "quarter")
         },
         **{
             name: (lambda F, x, name=name: getattr(F, name)(x), ("timestamp",)) for name in ("hour", "minute", "second")

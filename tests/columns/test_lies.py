@@ -42,7 +42,7 @@ def test_offsets_that_never_fall_are_told_from_others(wide, start):
         rises = np.cumsum(rng.integers(0, 4, start + n + 2)).astype(np.int64 if wide else np.int32)
 
         def rising(offsets, n=n):
-            held = np.zeros(len(offsets) + 8, offsets.dtype)
+            held = np.zeros((len(offsets) + 9) // 2 * 2, offsets.dtype)
             held[: len(offsets)] = offsets
             at = 8 * (address_of(held.view(np.int64)) + 1) if not wide else 8 * (address_of(held) + 1)
             return bool(are_rising(memory(), at, int(wide), start, n))

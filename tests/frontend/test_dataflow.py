@@ -10,6 +10,7 @@ from ebbflow.errors import (
     NotBuiltYet,
     PlanError,
     ReservedName,
+    SqlError,
     TypeMismatch,
     UnknownColumn,
 )
@@ -49,7 +50,7 @@ def test_outputs_are_named_once_and_remember_whether_changes_are_kept():
         (lambda f, e: f.output("x", ebb.Dataflow().input("y", "z long")), PlanError, "another dataflow"),
         (lambda f, e: f.run("a spark session"), TypeMismatch, "a Spark session first, not str"),
         (lambda f, e: f.input("", "x long"), TypeMismatch, "the name of an input is text; got none"),
-        (lambda f, e: f.sql("select 1"), NotBuiltYet, "SQL"),
+        (lambda f, e: f.sql("select 1 from"), SqlError, "cannot be read"),
         (lambda f, e: f.explore(), NotBuiltYet, "explorer"),
     ],
 )
