@@ -559,7 +559,8 @@ class Text:
         >>> col("name").str.ilike("%B_")
         Column<like(lower(name), '%b_')>
         """
-        return _apply("like", self.lower(), pattern.lower() if isinstance(pattern, str) else pattern)
+        plain = pattern.tree.value if isinstance(pattern, Column) and isinstance(pattern.tree, w.Constant) else pattern
+        return _apply("like", self.lower(), plain.lower() if isinstance(plain, str) else pattern)
 
     def trim(self) -> Column:
         """Without spaces at both ends.
