@@ -3,7 +3,8 @@
 // Rule: what is shown is computed by the evaluator from the inputs as they are listed, never kept from before an edit.
 import { Plan, Evaluation, Refusal, readValue, parseValue, showValue, typeText, compareOrder, keyOf, precedes } from "./evaluator.mjs";
 
-const MOST_CELLS = 4000; // times of the grid that is computed
+const MOST_CELLS = 10_000; // of the grid that is computed
+const MOST_WORK = 3_000_000; // cells times changes of the inputs: what a page computes while somebody waits
 const MOST_ROUNDS = 60; // of one loop
 const MOST_ROWS = 200; // of a table
 const PATIENCE_HERE = 500; // rounds after which the page gives a loop up
@@ -17,9 +18,10 @@ const given = {}; // {input: [[row, time, diff], ...]}
 for (const { name, node } of inputs) {
   given[name] = data.inputs[name].map(([row, time, diff]) => [row.map((v, c) => readValue(v, plan.schemas[node].types[c])), time, diff]);
 }
-const state = { node: data.chosen, cell: null, x: 0, y: 1, fixed: [], input: inputs[0]?.name };
+const state = { node: data.chosen, cell: null, marked: null, row: null, x: 0, y: 1, fixed: [], input: inputs[0]?.name };
 let evaluation;
 let grid;
+let drawnCells = new Map(); // of the lattice: by time, [time, its element]
 
 function made(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -38,8 +40,11 @@ function drawn(tag, attributes, ...children) {
   return element;
 }
 
+const left = Object.entries(data.dropped).filter(([, count]) => count);
+const standing = left.map(([name, count]) => `${count} changes of "${name}" were not recorded: what is shown leaves them out.`);
+
 function say(text) {
-  at("notice").textContent = text;
+  at("notice").textContent = [...standing, text].join(" ").trim();
 }
 
 // ---- the plan -------------------------------------------------------------------------------
@@ -86,7 +91,7 @@ function drawPlan() {
 
 function choose(node) {
   state.node = node;
-  state.cell = null;
+  Object.assign(state, { cell: null, marked: null, row: null });
   Object.assign(state, { x: 0, y: 1, fixed: [] });
   show();
 }
@@ -101,28 +106,35 @@ function computed() {
   const reached = Object.values(data.frontiers).flat(); // shown, so that the frontier is seen
   const axes = plan.coordinates.map((_, c) => [...new Set([...used.flatMap((each) => each[c]), ...reached.map((time) => time[c])])].sort((a, b) => a - b));
   for (const axis of axes) if (!axis.length) axis.push(0);
+  const changes = Object.values(given).reduce((count, each) => count + each.length, 1);
+  const most = Math.max(50, Math.min(MOST_CELLS, Math.floor(MOST_WORK / changes)));
+  const { inside } = plan.nodes[state.node];
   let left = 0;
-  while (axes.reduce((count, axis) => count * axis.length, 1) > MOST_CELLS / 4) {
+  while (axes.reduce((count, axis) => count * axis.length, 1) > (inside.length ? most / 4 : most)) {
     const longest = axes.reduce((one, other) => (other.length > one.length ? other : one));
     longest.splice(1, 1); // the first time stays, since all later ones build on it
     left += 1;
   }
+  let cut = false;
   let rounds = evaluation.rounds(state.node, axes, MOST_ROUNDS);
-  while (rounds.length && axes.concat(rounds.map((n) => Array(n))).reduce((count, axis) => count * axis.length, 1) > MOST_CELLS) {
-    const most = Math.max(...rounds);
-    rounds = rounds.map((count) => (count === most ? Math.ceil(count / 2) : count));
+  while (rounds.length && axes.concat(rounds.map((n) => Array(n))).reduce((count, axis) => count * axis.length, 1) > most && Math.max(...rounds) > 1) {
+    const longest = Math.max(...rounds);
+    rounds = rounds.map((count) => (count === longest ? Math.ceil(count / 2) : count));
+    cut = true;
   }
   const cells = new Map(evaluation.cells(state.node, axes, rounds).map(([time, rows]) => [time.join(), rows]));
-  return { axes: [...axes, ...rounds.map((count) => [...Array(count).keys()])], cells, left, rounds };
+  return { axes: [...axes, ...rounds.map((count) => [...Array(count).keys()])], cells, left, cut: cut || rounds.includes(MOST_ROUNDS), frontiers: frontiersOf(state.node) };
+}
+
+/** The frontiers of all the inputs that a node is computed from. */
+function frontiersOf(i) {
+  const named = (at) => (plan.nodes[at].kind === "input" ? [plan.nodes[at].input] : plan.reads(plan.nodes[at].source).flatMap(named));
+  return [...new Set(plan.reads(i).flatMap(named))].flatMap((name) => data.frontiers[name]);
 }
 
 /** Whether no change can come any more at a time, as far as the recorded session had come. */
 function isComplete(time) {
-  const names = new Set(plan.reads(state.node).flatMap(function named(i) {
-    return plan.nodes[i].kind === "input" ? [plan.nodes[i].input] : plan.reads(plan.nodes[i].source).flatMap(named);
-  }));
-  const moment = time.slice(0, plan.coordinates.length);
-  return ![...names].some((name) => data.frontiers[name].some((frontier) => precedes(frontier, moment)));
+  return !grid.frontiers.some((frontier) => frontier.every((c, k) => c <= time[k]));
 }
 
 function restart() {
@@ -146,10 +158,11 @@ function show(before = null) {
     at("changes").replaceChildren();
     at("collection").replaceChildren();
     say(`${error.kind}: ${error.message}`);
+    drawEdit();
     return;
   }
   const changed = before ? new Set([...new Set([...before.cells.keys(), ...grid.cells.keys()])].filter((key) => !sameCell(before.cells.get(key), grid.cells.get(key)))) : new Set();
-  if (before) say(`${changed.size} ${changed.size === 1 ? "cell" : "cells"} of this collection changed.`);
+  say(before ? `${changed.size} ${changed.size === 1 ? "cell" : "cells"} of this collection changed.` : "");
   const size = grid.axes.length;
   if (size === 1) Object.assign(state, { x: 0, y: null });
   else if (state.y === null || state.y >= size) state.y = size - 1 === plan.coordinates.length ? size - 1 : 1;
@@ -208,6 +221,18 @@ function cellTime(x, y) {
   return state.cell.map((c, d) => (d === state.x ? x : d === state.y ? y : c));
 }
 
+/** The changes in a cell: of the row whose history is asked for, or of all. */
+function changesAt(time) {
+  const rows = grid.cells.get(time.join()) ?? new Map();
+  return state.row === null ? rows : new Map([...rows].filter(([key]) => key === state.row));
+}
+
+function historyOf(key) {
+  state.row = state.row === key ? null : key;
+  drawLattice(new Set());
+  drawRecords();
+}
+
 function summary(rows) {
   let [come, go] = [0n, 0n];
   for (const [, weight] of rows.values()) {
@@ -223,11 +248,12 @@ function drawLattice(changed) {
   const upward = state.y === null ? [null] : [...grid.axes[state.y]].reverse();
   const table = made("table", { role: "grid", "aria-labelledby": "lattice-title" });
   const body = made("tbody");
+  drawnCells = new Map();
   upward.forEach((y, row) => {
     const line = made("tr", {}, made("th", { scope: "row" }, y === null ? "" : `${names[state.y]} ${y}`));
     across.forEach((x, column) => {
       const time = cellTime(x, y);
-      const rows = grid.cells.get(time.join()) ?? new Map();
+      const rows = changesAt(time);
       const [come, go] = summary(rows);
       const classes = [];
       const done = isComplete(time);
@@ -239,12 +265,13 @@ function drawLattice(changed) {
       if (chosen) classes.push("chosen");
       if (changed.has(time.join())) classes.push("flash");
       const label = `${names.map((name, d) => `${name} ${time[d]}`).join(", ")}: ${come} come, ${go} go`;
-      const button = made("button", { type: "button", tabindex: chosen ? 0 : -1, "aria-label": label, "data-time": time.join(), onclick: () => chooseCell(time) });
+      const button = made("button", { type: "button", tabindex: chosen ? 0 : -1, "aria-label": label, "data-time": time.join(), onclick: (event) => (event.shiftKey ? markToo(time) : chooseCell(time)) });
       if (come) button.append(made("span", { class: "come" }, `+${come}`));
       if (come && go) button.append(" ");
       if (go) button.append(made("span", { class: "go" }, `−${go}`));
       const cell = made("td", { role: "gridcell", "aria-selected": String(chosen), class: classes.join(" ") }, button);
       cell.addEventListener("pointerenter", () => lightPast(time));
+      drawnCells.set(time.join(), [time, cell]);
       line.append(cell);
     });
     body.append(line);
@@ -254,19 +281,39 @@ function drawLattice(changed) {
   table.addEventListener("keydown", (event) => moveBy(event, across, upward));
   at("lattice").replaceChildren(table);
   const open = Object.values(data.frontiers).some((frontier) => frontier.length);
-  const said = [open ? "Grey cells are complete: nothing changes there any more. The thick line is the frontier." : "The inputs are closed: every time is complete."];
-  if (grid.left) said.push(`${grid.left} times are left out here: the page shows ${MOST_CELLS} cells at most.`);
-  if (grid.rounds.includes(MOST_ROUNDS)) said.push(`Rounds from ${MOST_ROUNDS} on are not shown.`);
+  const said = [...(state.row === null ? [] : ["Only the changes of one row are shown."]), open ? "Grey cells are complete: nothing changes there any more. The thick line is the frontier." : "The inputs are closed: every time is complete."];
+  if (grid.left) said.push(`${grid.left} times are left out here: what changes at them is shown at the next one.`);
+  if (grid.cut) said.push("Later rounds are not shown.");
   at("legend").textContent = said.join(" ");
+  lightBounds(state.cell);
 }
 
 function lightPast(time) {
-  for (const button of document.querySelectorAll("#lattice button")) {
-    button.parentElement.classList.toggle("past", precedes(button.dataset.time.split(",").map(Number), time));
-  }
+  for (const [there, cell] of drawnCells.values()) cell.classList.toggle("past", precedes(there, time));
+  lightBounds(time);
+}
+
+/** The join and the meet of the marked cell and another. */
+function lightBounds(time) {
+  const bounds = state.marked ? { join: Math.max, meet: Math.min } : {};
+  for (const kind of ["join", "meet"]) for (const cell of document.querySelectorAll(`#lattice td.${kind}`)) cell.classList.remove(kind);
+  for (const cell of document.querySelectorAll("#lattice td.marked")) cell.classList.remove("marked");
+  if (state.marked) drawnCells.get(state.marked.join())?.[1].classList.add("marked");
+  const said = Object.entries(bounds).map(([kind, pick]) => {
+    const found = time.map((c, d) => pick(c, state.marked[d]));
+    drawnCells.get(found.join())?.[1].classList.add(kind);
+    return `${kind} (${found.join(", ")})`;
+  });
+  at("bounds").textContent = state.marked ? `Marked (${state.marked.join(", ")}); with (${time.join(", ")}): ${said.join(", ")}. Press m again to take the mark away.` : "Press m, or click with Shift, to mark a cell: its join and meet with another are outlined.";
+}
+
+function markToo(time) {
+  state.marked = state.marked?.join() === time.join() ? null : time;
+  lightBounds(state.cell);
 }
 
 function moveBy(event, across, upward) {
+  if (event.key === "m") markToo(state.cell);
   const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
   if (!step) return;
   event.preventDefault();
@@ -277,10 +324,19 @@ function moveBy(event, across, upward) {
 }
 
 function chooseCell(time) {
+  mark(state.cell, false);
   state.cell = time;
-  drawLattice(new Set());
+  mark(time, true);
+  lightPast(time);
   drawRecords();
-  document.querySelector("#lattice td.chosen button")?.focus();
+  drawnCells.get(time.join())[1].firstChild.focus();
+}
+
+function mark(time, chosen) {
+  const [, cell] = drawnCells.get(time.join());
+  cell.classList.toggle("chosen", chosen);
+  cell.setAttribute("aria-selected", String(chosen));
+  cell.firstChild.tabIndex = chosen ? 0 : -1;
 }
 
 // ---- rows -----------------------------------------------------------------------------------
@@ -298,11 +354,13 @@ function ordered(rows) {
 function table(rows, schema, last) {
   const listed = ordered(rows);
   if (!listed.length) return [made("p", { class: "hint" }, "Nothing.")];
-  const head = made("tr", {}, ...schema.names.map((name) => made("th", { scope: "col" }, name)), made("th", { scope: "col", class: "number" }, last));
+  const head = made("tr", {}, ...schema.names.map((name) => made("th", { scope: "col" }, name)), made("th", { scope: "col", class: "number" }, last), made("th", {}, ""));
   const body = listed.slice(0, MOST_ROWS).map(([row, weight]) => {
     const cells = row.map((value, c) => made("td", { class: typeof value === "bigint" || typeof value === "number" ? "number" : "" }, showValue(value, schema.types[c])));
     const sign = last === "diff" && weight > 0n ? "+" : "";
-    return made("tr", {}, ...cells, made("td", { class: `number ${last === "diff" ? (weight > 0n ? "come" : "go") : ""}` }, `${sign}${weight}`));
+    const key = keyOf(row);
+    const history = made("button", { type: "button", class: "remove", "aria-pressed": String(state.row === key), "aria-label": `History of ${row.map((v, c) => showValue(v, schema.types[c])).join(", ")}`, onclick: () => historyOf(key) }, state.row === key ? "all" : "history");
+    return made("tr", {}, ...cells, made("td", { class: `number ${last === "diff" ? (weight > 0n ? "come" : "go") : ""}` }, `${sign}${weight}`), made("td", {}, history));
   });
   const found = [made("table", {}, made("thead", {}, head), made("tbody", {}, ...body))];
   if (listed.length > MOST_ROWS) found.push(made("p", { class: "hint" }, `${listed.length - MOST_ROWS} more rows are not shown.`));
@@ -376,6 +434,4 @@ restart();
 drawPlan();
 at("edit").addEventListener("submit", submitted);
 show();
-const dropped = Object.entries(data.dropped).filter(([, count]) => count);
-if (dropped.length) say(dropped.map(([name, count]) => `${count} changes of "${name}" were not recorded: what is shown leaves them out.`).join(" "));
 window.explorer = { state, data, given, keyOf, cells: () => grid, choose, chooseCell }; // for tests and the curious
