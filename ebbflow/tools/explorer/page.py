@@ -147,9 +147,9 @@ def positions(graph: Graph) -> dict[str, Any]:
 
 
 def _size(graph: Graph, number: int) -> tuple[float, float]:
-    node = graph.nodes[number]
-    longest = max(len(kind(node)) * 1.15, len(detail(node)))
-    return min(max(NARROW, longest * LETTER + 16), WIDE), TALL if detail(node) else LOW
+    words = _words(graph, number)
+    longest = max(len(words["kind"]) * 1.15, len(words["detail"]))
+    return min(max(NARROW, longest * LETTER + 16), WIDE), TALL if words["detail"] else LOW
 
 
 def _words(graph: Graph, number: int) -> dict[str, str]:
