@@ -1,10 +1,13 @@
 """The explorer's page: what it holds, what was recorded for it, and how it behaves in a browser."""
 
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from ebbflow.errors import DiskRefused, PlanError
 from ebbflow.runtime.oracle import Histories, Meaning
 from ebbflow.tools.cli import main
 from ebbflow.tools.explorer import page, recording
+from tests.explored import Node, plain
 from tests.meaning.cases import make_case
 from tests.meaning.runtimes import encoded
 
@@ -167,6 +171,8 @@ def test_nothing_in_the_data_ends_the_script():
     flow.output("<b>out</b>", flow.input("x", "a string, b long"))
     text = page.html(recording.recorded(flow, None, {"x": [(words, 2**62)]}))
     assert text.count("</script>") == 2 and "<b>out" not in text
+    inside = text.split('id="program">')[1].split("</script>")[0]
+    assert not set("<>&") & set(inside)
     assert data_of(text)["inputs"]["x"] == [[[words, {"long": str(2**62)}], [0], 1]]
 
 
@@ -178,6 +184,25 @@ def test_the_script_is_javascript(tmp_path):
     text = page.html(recording.recorded(reach(), story, {}))
     (tmp_path / "script.mjs").write_text(re.search(r'<script type="module">(.*?)</script>', text, re.DOTALL)[1])
     assert subprocess.run([node, "--check", str(tmp_path / "script.mjs")], capture_output=True).returncode == 0
+
+
+def test_every_type_of_column_arrives_in_the_browser_as_it_was_given():
+    kinds = "l long, i int, d double, f float, y boolean, t string, x binary, day date, at timestamp, p decimal(9,2)"
+    moment = datetime(2024, 2, 29, 13, 5, 0, 250000)
+    rows = [
+        (2**62 + 1, -5, 0.1, 1.5, True, "é\n</p>", b"\x00\xff", date(1969, 12, 31), moment, Decimal("-3.10")),
+        (-1, 0, math.nan, -math.inf, False, "", b"", date(2024, 2, 29), datetime(1969, 12, 31, 23, 59), Decimal("0")),
+        (None,) * 10,
+    ]
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("x", kinds))
+    held = page.content(recording.recorded(flow, None, {"x": rows}))
+    asked = {"plan": held["plan"], "inputs": held["inputs"], "changes": [1], "points": {}, "most": 1}
+    with Node() as node:
+        answer = node.ask(json.loads(json.dumps(asked)))
+    types = flow.graph.schemas[0].types
+    wanted = [[plain(value, type_) for value, type_ in zip(row, types, strict=True)] for row in rows]
+    assert sorted((row for row, _, _ in answer["changes"]["1"]), key=str) == sorted(wanted, key=str)
 
 
 def test_explore_writes_a_page_and_says_where(tmp_path):
