@@ -106,7 +106,7 @@ def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
     """A node; `function` says what to write for a user's own."""
     match node:
         case n.Input(name, schema, key, rows):
-            said = {} if rows is None else {"rows": [list(map(_value_json, row)) for row in rows]}
+            said = {} if rows is None else {"rows": [list(map(value_json, row)) for row in rows]}
             return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key), **said}
         case n.Linear(source, action):
             return {"kind": "linear", "source": source, "action": _action_json(action, function)}

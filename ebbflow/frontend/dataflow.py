@@ -20,7 +20,6 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import (
     DuplicateName,
     MissingPackage,
-    NotBuiltYet,
     PlanError,
     ReservedName,
     TypeMismatch,

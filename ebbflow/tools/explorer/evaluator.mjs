@@ -8,7 +8,8 @@
 
 const LEAST = -(2n ** 63n); // the word of null: no number has it
 const MOST = 2n ** 63n - 1n;
-const DIGITS = 18; // of a decimal
+const DIGITS = 18; // of a decimal that a word holds
+const PRECISION = 38; // that a decimal's type can have
 const DAY = 86_400_000_000n; // microseconds
 const FIRST_DAY = -719_162n;
 const LAST_DAY = 2_932_896n;
@@ -113,10 +114,13 @@ function exactSum(pairs) {
 
 /** Rounds x / 10^drop half away from zero. */
 function dropDigits(x, drop) {
-  if (drop <= 0) return x * 10n ** BigInt(-drop);
-  const unit = 10n ** BigInt(drop);
-  const found = (2n * magnitude(x) + unit) / (2n * unit);
-  return x < 0n ? -found : found;
+  return drop <= 0 ? x * 10n ** BigInt(-drop) : nearest(x, 10n ** BigInt(drop));
+}
+
+/** x / y rounded to a whole number, half away from zero. */
+function nearest(x, y) {
+  const found = (2n * magnitude(x) + magnitude(y)) / (2n * magnitude(y));
+  return x < 0n !== y < 0n ? -found : found;
 }
 
 /** Decimal text as [digits, exponent]: digits * 10^exponent. */
@@ -143,6 +147,7 @@ function decimalText(x, scale) {
 
 const INTEGERS = { byte: 7n, short: 15n, int: 31n, long: 63n };
 const isInteger = (type) => type.name in INTEGERS;
+const isMoment = (type) => type.name === "timestamp" || type.name === "timestamp_ntz";
 const isFloat = (type) => type.name === "double" || type.name === "float";
 
 function readType(text) {
@@ -172,8 +177,10 @@ function readValue(entry, type) {
       return dayOf(...entry.date.split("-").map(Number));
     case "timestamp":
       return timestampOfText(entry.datetime);
+    case "timestamp_ntz":
+      return clockOfText(entry.datetime).shown;
     case "decimal":
-      return atScale(typeof entry === "object" && entry.decimal ? readDecimal(entry.decimal) : [BigInt(entry), 0], type.scale);
+      return atScale(typeof entry === "object" ? readDecimal(entry.decimal ?? entry.long) : [BigInt(entry), 0], type.scale);
   }
   return BigInt(typeof entry === "object" ? entry.long : entry);
 }
@@ -190,6 +197,7 @@ function writeValue(value, type) {
     case "date":
       return { date: dateText(value) };
     case "timestamp":
+    case "timestamp_ntz":
       return { datetime: timestampText(value) };
     case "decimal":
       return { decimal: decimalText(value, type.scale) };
@@ -267,8 +275,11 @@ function compareOrder(x, y) {
   return compareValues(x, y);
 }
 
+const NO_ZONES = "and the explorer's page knows UTC and offsets like +02:00 only";
+
 // ---- dates and times ------------------------------------------------------------------------
 
+const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const isLeap = (year) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 const monthLength = (year, month) => (month === 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31);
 
@@ -318,41 +329,71 @@ function timestampText(moment) {
 
 const momentOrNull = (moment) => (moment < FIRST_DAY * DAY || moment >= (LAST_DAY + 1n) * DAY ? null : moment);
 
+/** Every decimal digit of Unicode as one of 0 to 9. */
+const plainDigits = (text) =>
+  text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0);
+    let first = code;
+    while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--;
+    return String((code - first) % 10);
+  });
+
 function dateOfText(text) {
-  const found = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(strip(text).split(/[ T]/, 1)[0]);
+  const found = /^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(plainDigits(strip(text).split(/[ T]/, 1)[0]));
   return found ? dayOf(Number(found[1]), Number(found[2] ?? 1), Number(found[3] ?? 1)) : null;
 }
 
-const CLOCK = /^(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?$/;
+const CLOCK = new RegExp(`^(\\d{1,2}):(\\d{1,2})(?::(\\d{1,2})(?:\\.(\\d{1,9}))?)?${SPACE}*([+-]\\d.*|[A-Za-z].*)?$`);
 
-function timestampOfText(text) {
-  text = strip(text).replace("T", " ");
-  const space = text.indexOf(" ");
-  const [day, clock] = space < 0 ? [text, ""] : [text.slice(0, space), text.slice(space + 1)];
-  const start = dateOfText(day);
-  if (start === null || !clock) return start === null ? null : start * DAY;
-  const found = CLOCK.exec(strip(clock));
-  if (!found) return null;
+/** What a text shows of a calendar and a clock (null where it does not read), and the offset of the zone it names. */
+function clockOfText(text) {
+  text = strip(text);
+  const nothing = { shown: null, offset: null };
+  const split = text.search(/[ T]/);
+  const start = dateOfText(split < 0 ? text : text.slice(0, split));
+  if (start === null || split < 0) return start === null ? nothing : { shown: start * DAY, offset: null };
+  const clock = plainDigits(strip(text.slice(split + 1)));
+  const found = CLOCK.exec(/^\d+$/.test(clock) ? `${clock}:00` : clock);
+  if (!found) return nothing;
   const [hour, minute, second] = [Number(found[1]), Number(found[2]), Number(found[3] ?? 0)];
-  if (hour > 23 || minute > 59 || second > 59) return null;
+  if (hour > 23 || minute > 59 || second > 59) return nothing;
+  const offset = found[5] === undefined ? null : zoneOffset(found[5]);
+  if (offset === undefined) return nothing;
   const micros = Number((found[4] ?? "0").padEnd(6, "0").slice(0, 6));
-  const inside = BigInt(hour * 3600 + minute * 60 + second) * 1_000_000n + BigInt(micros);
-  return momentOrNull(start * DAY + inside - zoneOffset(found[5]));
+  return { shown: start * DAY + BigInt(hour * 3600 + minute * 60 + second) * 1_000_000n + BigInt(micros), offset };
 }
 
-function zoneOffset(zone) {
-  if (zone === undefined || zone === "Z" || zone === "UTC") return 0n;
-  const digits = zone.slice(1).replace(":", "");
-  const [hours, minutes] = digits.length > 2 ? [digits.slice(0, -2), digits.slice(-2)] : [digits, "0"];
-  return BigInt(Number(hours) * 60 + Number(minutes)) * 60_000_000n * (zone[0] === "-" ? -1n : 1n);
+function timestampOfText(text) {
+  const { shown, offset } = clockOfText(text);
+  return shown === null || offset === null ? shown : momentOrNull(shown - offset);
+}
+
+const OFFSET = /^(?:UTC|GMT|UT)?(?:([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?)?$/;
+const REGION = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
+const OF_JAVA = { EST: "-05:00", MST: "-07:00", HST: "-10:00" };
+
+/** Microseconds, or undefined where this is no zone; a region of the tz database is refused: the page has no tables. */
+function zoneOffset(name) {
+  if (name === "Z" || name === "z") return 0n;
+  const found = OFFSET.exec(OF_JAVA[name] ?? name);
+  if (found) {
+    const [hours, minutes, seconds] = found.slice(2).map((part) => Number(part ?? 0));
+    const offset = hours * 3600 + minutes * 60 + seconds;
+    if (minutes > 59 || seconds > 59 || offset > 18 * 3600) return undefined;
+    return BigInt(offset) * (found[1] === "-" ? -1_000_000n : 1_000_000n);
+  }
+  if (!REGION.test(name)) return undefined;
+  throw new Refusal("PlanError", `A text names the time zone "${name}", ${NO_ZONES}.`);
 }
 
 // ---- casts ----------------------------------------------------------------------------------
 
-const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
-const ENDS = new RegExp(`^${SPACE}+|${SPACE}+$`, "g");
+const BLANK = "[\\x00-\\x20\\x7f]"; // what stands around a value in text, and does not count
+const ENDS = new RegExp(`^${BLANK}+|${BLANK}+$`, "g");
 const strip = (text) => text.replace(ENDS, "");
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const FLOATING = new RegExp(NUMBER.source.replace(/\$$/, "[dDfF]?$"));
+const HEXADECIMAL = /^([+-]?)0[xX](?=\.?[0-9a-fA-F])([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?\d+)[dDfF]?$/;
 const TRUE = new Set(["t", "true", "y", "yes", "1"]);
 const FALSE = new Set(["f", "false", "n", "no", "0"]);
 
@@ -376,9 +417,11 @@ function cast(x, from, to) {
     case "binary":
       return from.name === "binary" ? x : [...new TextEncoder().encode(x)].map((b) => String.fromCharCode(b)).join("");
     case "date":
-      return from.name === "timestamp" ? floorDiv(x, DAY) : from.name === "date" ? x : dateOfText(x);
+      return isMoment(from) ? floorDiv(x, DAY) : from.name === "date" ? x : dateOfText(x);
     case "timestamp":
       return toTimestamp(x, from);
+    case "timestamp_ntz":
+      return from.name === "string" ? clockOfText(x).shown : toTimestamp(x, from);
   }
   throw new Refusal("PlanError", `The plan casts to ${typeText(to)}, which the explorer does not know.`);
 }
@@ -392,7 +435,7 @@ function toInteger(x, from, to) {
   } else if (from.name === "timestamp") found = floorDiv(x, 1_000_000n);
   else if (isFloat(from)) {
     if (!Number.isFinite(x)) return null;
-    found = BigInt(Math.trunc(x));
+    found = x === 2 ** 63 ? MOST : BigInt(Math.trunc(x)); // to which Spark finds it equal
   } else if (from.name === "boolean") found = x ? 1n : 0n;
   else found = from.name === "decimal" ? x / 10n ** BigInt(from.scale) : x;
   const room = 2n ** INTEGERS[to.name];
@@ -404,11 +447,23 @@ function toDouble(x, from) {
     const text = strip(x);
     const special = /^([+-]?)(inf|infinity|nan)$/i.exec(text);
     if (special) return special[2].toLowerCase() === "nan" ? NaN : special[1] === "-" ? -Infinity : Infinity;
-    return NUMBER.test(text) ? Number(text) + 0 : null;
+    const sixteens = HEXADECIMAL.exec(text);
+    if (sixteens) return ofSixteens(...sixteens.slice(1)) + 0;
+    return FLOATING.test(text) ? Number(text.replace(/[dDfF]$/, "")) + 0 : null;
   }
   if (from.name === "timestamp") return quotient(x, 1_000_000n);
   if (from.name === "decimal") return Number(decimalText(x, from.scale)) + 0;
   return Number(x) + 0;
+}
+
+/** Digits of base 16, before and after the point, times 2^exponent. */
+function ofSixteens(sign, whole, rest, exponent) {
+  const digits = BigInt(`0x${whole}${rest}`);
+  if (digits === 0n) return 0;
+  const power = BigInt(exponent.replace("+", "")) - 4n * BigInt(rest.length);
+  const size = power + BigInt(bitsOf(digits));
+  const found = size > 1100n ? Infinity : size < -1200n ? 0 : power < 0n ? quotient(digits, 1n << -power) : quotient(digits << power, 1n);
+  return sign === "-" ? -found : found;
 }
 
 function toBoolean(x, from) {
@@ -423,15 +478,16 @@ function toDecimal(x, from, to) {
     const text = strip(x);
     if (!NUMBER.test(text)) return null;
     exact = readDecimal(text);
-  } else if (isFloat(from)) {
-    if (!Number.isFinite(x)) return null;
-    exact = readDecimal(String(x));
-  } else exact = [typeof x === "boolean" ? BigInt(x) : x, from.name === "decimal" ? -from.scale : from.name === "timestamp" ? -6 : 0];
+  } else if (isFloat(from) || from.name === "timestamp") {
+    const number = toDouble(x, from);
+    if (!Number.isFinite(number)) return null;
+    exact = readDecimal(String(number));
+  } else exact = [typeof x === "boolean" ? BigInt(x) : x, from.name === "decimal" ? -from.scale : 0];
   const [digits, exponent] = exact;
-  if (digits !== 0n && magnitude(digits).toString().length - 1 + exponent > DIGITS) return null;
   if (digits === 0n) return 0n;
+  if (magnitude(digits).toString().length - 1 + exponent > PRECISION) return null;
   const found = atScale(exact, to.scale);
-  return magnitude(found) < 10n ** BigInt(to.precision) ? found : null;
+  return magnitude(found) < 10n ** BigInt(to.precision) ? fitsDecimal(found) : null;
 }
 
 function toText(x, from) {
@@ -442,7 +498,7 @@ function toText(x, from) {
       return x ? "true" : "false";
     case "double":
     case "float":
-      return javaText(x);
+      return javaText(x, from.name === "float");
     case "binary":
       try {
         return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(x, (c) => c.charCodeAt(0)));
@@ -452,6 +508,7 @@ function toText(x, from) {
     case "date":
       return dateText(x);
     case "timestamp":
+    case "timestamp_ntz":
       return timestampText(x);
     case "decimal":
       return decimalText(x, from.scale);
@@ -459,11 +516,22 @@ function toText(x, from) {
   return String(x);
 }
 
-/** A double as Spark writes it: 1.0, 1.0E10, NaN, Infinity. */
-function javaText(x) {
+/** The fewest digits that read as x, but two where one would do and another is nearer: 4.9E-324. */
+function shortest(x, single) {
+  const reads = (text) => (single ? Math.fround(Number(text)) : Number(text)) === x;
+  let found = String(x);
+  if (single) for (let digits = 0; !reads((found = x.toExponential(digits))); ) digits++;
+  const few = readDecimal(found);
+  if (magnitude(few[0]).toString().replace(/0+$/, "").length > 1) return few;
+  const [digits, exponent] = readDecimal(x.toPrecision(2));
+  return digits % 10n !== 0n && reads(x.toPrecision(2)) ? [digits, exponent] : few;
+}
+
+/** A double (or a 32-bit float) as Java writes it from version 19 on: 1.0, 1.0E10, NaN, Infinity. */
+function javaText(x, single = false) {
   if (!Number.isFinite(x)) return String(x);
   if (x === 0) return Object.is(x, -0) ? "-0.0" : "0.0";
-  let [digits, exponent] = readDecimal(String(x));
+  const [digits, exponent] = shortest(x, single);
   const size = Math.abs(x);
   if (size >= 1e-3 && size < 1e7) {
     if (exponent >= 0) return `${digits * 10n ** BigInt(exponent)}.0`;
@@ -477,6 +545,7 @@ function javaText(x) {
 function toTimestamp(x, from) {
   switch (from.name) {
     case "timestamp":
+    case "timestamp_ntz":
       return x;
     case "date":
       return x * DAY;
@@ -503,9 +572,8 @@ function floorDivFloat(x, y) {
   return found - floor > 0.5 ? floor + 1 : floor;
 }
 
+/** As Java's: a power of 1 that is nan or infinite has no value. */
 function power(x, y) {
-  if (x === 1 || y === 0) return 1;
-  if (x === -1 && !Number.isFinite(y) && y === y) return 1;
   if (x === 0 && y < 0) return Infinity;
   return x ** y + 0;
 }
@@ -535,7 +603,7 @@ function longOrNull(x, type, up) {
     found = BigInt(up ? Math.ceil(x) : Math.floor(x));
   } else if (type.name === "decimal") {
     const unit = 10n ** BigInt(type.scale);
-    found = up ? -floorDiv(-x, unit) : floorDiv(x, unit);
+    return up ? -floorDiv(-x, unit) : floorDiv(x, unit);
   } else found = x;
   return found > LEAST && found <= MOST ? found : null;
 }
@@ -567,14 +635,87 @@ function like(x, pattern) {
   return found.test(x);
 }
 
-function arithmetic(onLongs, onFloats, onDecimals = onLongs) {
-  return (type) =>
-    isFloat(type) ? (...x) => onFloats(...x) + 0 : type.name === "decimal" ? (...x) => fitsDecimal(onDecimals(...x)) : (...x) => fitsLong(onLongs(...x));
+const WORD = 2n ** 64n - 1n;
+
+function mixedWord(word) {
+  word &= WORD;
+  for (const shift of [32n, 29n]) word = ((word ^ (word >> shift)) * 0xd6e8feb86659fd93n) & WORD;
+  return BigInt.asIntN(64, word ^ (word >> 32n));
+}
+
+function mixedLong(x) {
+  const found = mixedWord(x);
+  return found === LEAST ? mixedWord(LEAST) : found; // which no long is left for
+}
+
+/** A long that looks drawn at random and depends on nothing but the value. */
+function mixed(x, type) {
+  if (isInteger(type)) return mixedLong(x);
+  const bytes = type.name === "binary" ? Uint8Array.from(x, (c) => c.charCodeAt(0)) : new TextEncoder().encode(x);
+  let found = 0n;
+  for (let start = 0; start < bytes.length; start += 8) {
+    let part = 0n;
+    for (let i = start; i < start + 8; i++) part = (part << 8n) | BigInt(bytes[i] ?? 0);
+    found = mixedWord(found ^ part);
+  }
+  return mixedLong(found ^ BigInt(bytes.length));
+}
+
+const isDecimal = (types) => types.some((type) => type.name === "decimal");
+
+/** Exact numbers of several scales, each as a whole number of the finest unit among them; null stays null. */
+function atOneScale(types) {
+  const scale = Math.max(...types.map((type) => type.scale));
+  const units = types.map((type) => 10n ** BigInt(scale - type.scale));
+  return (values) => values.map((value, i) => (value === null ? null : value * units[i]));
+}
+
+/** The function of exact numbers where they may have several scales. */
+function exactly(fn, types) {
+  if (!isDecimal(types) || types.every((type) => type.scale === types[0].scale)) return fn;
+  const alike = atOneScale(types);
+  return (...values) => fn(...alike(values));
+}
+
+function arithmetic(onExact, onFloats) {
+  return (type, types, to) => {
+    if (isFloat(type)) return (...x) => onFloats(...x) + 0;
+    if (!isDecimal(types)) return (...x) => fitsLong(onExact(...x));
+    const drop = Math.max(...types.map(({ scale }) => scale)) - to.scale;
+    const fn = exactly(onExact, types);
+    return (...x) => fitsDecimal(dropDigits(fn(...x), drop));
+  };
+}
+
+function multiplied(type, types, to) {
+  if (isFloat(type)) return (x, y) => x * y + 0;
+  if (!isDecimal(types)) return (x, y) => fitsLong(x * y);
+  const drop = types[0].scale + types[1].scale - to.scale;
+  return (x, y) => fitsDecimal(dropDigits(x * y, drop));
+}
+
+/** Of decimals: the exact quotient, rounded once. */
+function divided(type, types, to) {
+  if (!isDecimal(types)) return (x, y) => (y === 0 ? null : x / y + 0);
+  const power = to.scale + types[1].scale - types[0].scale;
+  const [up, down] = power < 0 ? [1n, 10n ** BigInt(-power)] : [10n ** BigInt(power), 1n];
+  return (x, y) => (y === 0n ? null : fitsDecimal(nearest(x * up, y * down)));
+}
+
+function dividedDown(type, types) {
+  if (isFloat(type)) return (x, y) => (y === 0 ? null : floorDivFloat(x, y) + 0);
+  return exactly((x, y) => (y === 0n ? null : fitsLong(floorDiv(x, y))), types);
+}
+
+function rest(type, types) {
+  if (isFloat(type)) return (x, y) => (y === 0 ? null : (x % y) + 0);
+  const fits = isDecimal(types) ? fitsDecimal : fitsLong;
+  return exactly((x, y) => (y === 0n ? null : fits(x % y)), types);
 }
 
 const real = (fn) => () => (x) => fn(x) + 0;
 const logarithm = (fn) => () => (x) => (x <= 0 ? null : fn(x) + 0);
-const compared = (holds) => () => (x, y) => holds(compareValues(x, y));
+const compared = (holds) => (type, types) => exactly((x, y) => holds(compareValues(x, y)), types);
 const part = (name) => (type) => (x) => {
   if (["year", "month", "day"].includes(name)) return BigInt(civil(type.name === "date" ? x : floorDiv(x, DAY))[name]);
   return type.name === "date" ? 0n : BigInt(clockOf(x)[name]);
@@ -584,10 +725,10 @@ const part = (name) => (type) => (x) => {
 const STRICT = {
   add: arithmetic((x, y) => x + y, (x, y) => x + y),
   sub: arithmetic((x, y) => x - y, (x, y) => x - y),
-  mul: arithmetic((x, y) => x * y, (x, y) => x * y),
-  div: () => (x, y) => (y === 0 ? null : x / y + 0),
-  floordiv: (type) => (isFloat(type) ? (x, y) => (y === 0 ? null : floorDivFloat(x, y) + 0) : (x, y) => (y === 0n ? null : fitsLong(floorDiv(x, y)))),
-  mod: (type) => (isFloat(type) ? (x, y) => (y === 0 ? null : (x % y) + 0) : (x, y) => (y === 0n ? null : x % magnitude(y))),
+  mul: multiplied,
+  div: divided,
+  floordiv: dividedDown,
+  mod: rest,
   neg: arithmetic((x) => -x, (x) => -x),
   abs: arithmetic(magnitude, Math.abs),
   eq: compared((c) => c === 0),
@@ -610,6 +751,7 @@ const STRICT = {
   cos: real(Math.cos),
   tan: real(Math.tan),
   sign: () => (x) => Math.sign(x) + 0,
+  mix: (type) => (x) => mixed(x, type),
   lower: () => (x) => x.toLowerCase(),
   upper: () => (x) => x.toUpperCase(),
   length: (type) => (x) => BigInt(type.name === "binary" ? x.length : [...x].length),
@@ -695,6 +837,27 @@ function firstOr(row, parts, decides) {
   return unknown ? null : !decides;
 }
 
+const CLOCKS = new Set(["year", "month", "day", "hour", "minute", "second", "weekday"]);
+const BY_ZONE = new Set(["timestamp date", "timestamp timestamp_ntz", "timestamp string", "date timestamp", "timestamp_ntz timestamp", "string timestamp"]);
+
+/** Whether an operation reads clocks or a calendar off an instant, or makes an instant of them. */
+function dependsOnZone({ call, args, type }) {
+  if (call === "cast") return BY_ZONE.has(`${args[0].type} ${type}`);
+  return CLOCKS.has(call) && args[0].type === "timestamp";
+}
+
+function refuseZone(zone) {
+  if (zone === undefined || zone === null || zone === "UTC") return;
+  throw new Refusal("PlanError", `The program reads the clocks of the time zone "${zone}", ${NO_ZONES}.`);
+}
+
+/** The calls in a plan's JSON, or a part of it. */
+function callsIn(json) {
+  if (json === null || typeof json !== "object") return [];
+  const inside = Object.values(json).flatMap(callsIn);
+  return "call" in json && Array.isArray(json.args) ? [json, ...inside] : inside;
+}
+
 /** An expression as a function of a row; `names` are the row's columns. */
 function compiled(expr, names, types) {
   if ("column" in expr) {
@@ -712,9 +875,10 @@ function compiled(expr, names, types) {
     return (row) => choose(row, parts);
   }
   const from = expr.args.map((arg) => readType(arg.type));
+  if (dependsOnZone(expr)) refuseZone((expr.options ?? [])[expr.call === "cast" ? 1 : 0]);
   if (expr.call === "cast") return (row) => cast(parts[0](row), from[0], type);
   if (expr.call in SEEING) {
-    const fn = SEEING[expr.call];
+    const fn = exactly(SEEING[expr.call], from);
     return (row) => fn(...parts.map((part) => part(row)));
   }
   if (!(expr.call in STRICT)) {
@@ -759,6 +923,14 @@ function minus(one, other) {
   return found;
 }
 
+/** No row can be there more often than a word counts. */
+function counted(rows) {
+  for (const [, weight] of rows.values()) {
+    if (magnitude(weight) > MOST) throw new Refusal("NumberOverflow", `A row would be there ${weight} times; at most ${MOST}.`);
+  }
+  return rows;
+}
+
 const precedes = (s, t) => s.every((c, i) => c <= t[i]);
 
 // ---- reductions -----------------------------------------------------------------------------
@@ -788,8 +960,11 @@ function aggregate(op, at, type, group) {
   if (count === 0n) return null; // as many rows taken away as there are
   if (isFloat(type)) return (op === "sum" ? exactSum(pairs) : exactSum(pairs) / Number(count)) + 0;
   const sum = pairs.reduce((total, [value, weight]) => total + value * weight, 0n);
-  if (op === "sum") return inRange(sum);
-  return (type.scale ? quotient(sum, 10n ** BigInt(type.scale)) / Number(count) : quotient(sum, count)) + 0;
+  if (type.name === "decimal") {
+    const more = Math.min(type.scale + 4, PRECISION) - type.scale; // digits behind the point that an average has
+    return fitsDecimal(op === "sum" ? sum : nearest(sum * 10n ** BigInt(more), count));
+  }
+  return op === "sum" ? inRange(sum) : quotient(sum, count) + 0;
 }
 
 function grouped(rows, at) {
@@ -867,6 +1042,7 @@ class Plan {
       names: node.yields.map(([name]) => name),
       types: node.yields.map(([, type]) => readType(type)),
     }));
+    if (callsIn(json.nodes).some(dependsOnZone)) refuseZone(json.timezone);
     this.does = json.nodes.map((node) => this.doing(node));
     this.turns = this.roundsThatMatter();
     this.needed = new Map();
@@ -1053,7 +1229,7 @@ class Moment {
     const key = turned.join();
     let found = this.known[i].get(key);
     if (found === undefined) {
-      found = this.evaluated(i, turned);
+      found = counted(this.evaluated(i, turned));
       this.known[i].set(key, found);
     }
     return found;
@@ -1142,7 +1318,9 @@ class Evaluation {
       const node = this.plan.nodes[i];
       const { types } = this.plan.schemas[i];
       const found =
-        node.kind === "input"
+        node.rows !== undefined
+          ? node.rows.map((row) => [row.map((v, c) => kept(readValue(v, types[c]), types[c])), this.plan.coordinates.map(() => 0), 1n])
+          : node.kind === "input"
           ? (this.inputs[node.input] ?? []).map(([row, time, diff]) => [row.map((v, c) => kept(v, types[c])), time, BigInt(diff)])
           : this.changes(node.source).map(({ row, time, diff }) => [row, this.plan.does[i](time), diff]);
       this.histories.set(i, found.map(([row, time, diff]) => [row, time, diff, keyOf(row)]));

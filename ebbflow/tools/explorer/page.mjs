@@ -13,7 +13,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("program").textContent);
 const at = (id) => document.getElementById(id);
 const plan = new Plan(data.plan);
-const inputs = plan.nodes.flatMap((node, i) => (node.kind === "input" ? [{ name: node.input, node: i }] : []));
+const inputs = plan.nodes.flatMap((node, i) => (node.kind === "input" && node.rows === undefined ? [{ name: node.input, node: i }] : []));
 const given = {}; // {input: [[row, time, diff], ...]}
 for (const { name, node } of inputs) {
   given[name] = data.inputs[name].map(([row, time, diff]) => [row.map((v, c) => readValue(v, plan.schemas[node].types[c])), time, diff]);
@@ -128,7 +128,7 @@ function computed() {
 
 /** The frontiers of all the inputs that a node is computed from. */
 function frontiersOf(i) {
-  const named = (at) => (plan.nodes[at].kind === "input" ? [plan.nodes[at].input] : plan.reads(plan.nodes[at].source).flatMap(named));
+  const named = (at) => (plan.nodes[at].rows !== undefined ? [] : plan.nodes[at].kind === "input" ? [plan.nodes[at].input] : plan.reads(plan.nodes[at].source).flatMap(named));
   return [...new Set(plan.reads(i).flatMap(named))].flatMap((name) => data.frontiers[name]);
 }
 

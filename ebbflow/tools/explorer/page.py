@@ -28,7 +28,7 @@ from ebbflow.dataflow.layout import Box, picture
 from ebbflow.dataflow.plan_json import to_json, value_json
 from ebbflow.dataflow.words import detail, kind
 from ebbflow.errors import DiskRefused, TypeMismatch
-from ebbflow.tools.explorer.recording import Recording, recorded, refuse_own_functions
+from ebbflow.tools.explorer.recording import Recording, recorded, refuse_what_needs_python
 
 EXACT = 2**53  # whole numbers below are doubles too
 NARROW, WIDE, TALL, LOW = 70.0, 220.0, 36.0, 22.0  # of a box, in pixels
@@ -56,12 +56,12 @@ def explore(flow: Any, path: Any, story: Callable[..., object] | None, inputs: d
             f"explore takes a path to write first; got {type(path).__name__}.",
             hint='For example explore("page.html", edges=[(1, 2)]), or explore(None, story) without one.',
         )
-    refuse_own_functions(flow.graph)
+    refuse_what_needs_python(flow.graph)
     return of_recording(recorded(flow, story, inputs), None if path is None else Path(path))
 
 
 def of_recording(recording: Recording, path: Path | None, title: str | None = None) -> Page:
-    refuse_own_functions(recording.graph)
+    refuse_what_needs_python(recording.graph)
     text = html(recording, title)
     if path is not None:
         return written(text, path)
@@ -111,16 +111,22 @@ def _script() -> str:
 
 
 def content(recording: Recording) -> dict[str, Any]:
-    """What the page knows: plan, inputs, positions, words."""
+    """What the page knows: plan, inputs, positions, words.  Rows that never change are a part of the plan."""
     graph = recording.graph
+    constants = {node.name for node in graph.nodes if isinstance(node, n.Input) and node.rows is not None}
     return {
         "plan": for_javascript(to_json(graph)),
         "inputs": {
             name: [[[value_for_javascript(value) for value in row], list(time), diff] for row, time, diff in changes]
             for name, changes in recording.changes.items()
+            if name not in constants
         },
-        "dropped": recording.dropped,
-        "frontiers": {name: [list(time) for time in frontier] for name, frontier in recording.frontiers.items()},
+        "dropped": {name: count for name, count in recording.dropped.items() if name not in constants},
+        "frontiers": {
+            name: [list(time) for time in frontier]
+            for name, frontier in recording.frontiers.items()
+            if name not in constants
+        },
         "picture": positions(graph),
         "words": [_words(graph, number) for number in range(len(graph.nodes))],
         "chosen": max((i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)), default=0),

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.columns.lanes import decode
+from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.zoned import zoned
 from ebbflow.errors import PlanError, TypeMismatch
 from ebbflow.frontend.session import Session
 from ebbflow.runtime.local import LocalRuntime
@@ -126,8 +128,25 @@ def recording_sessions() -> Iterator[list[Recording]]:
         Session.__init__ = begin  # type: ignore[method-assign]
 
 
-def refuse_own_functions(graph: Graph) -> None:
-    """A page has the plan and no Python: what a user's own function answers, it cannot know."""
+def refuse_what_needs_python(graph: Graph) -> None:
+    """A page has the plan, no Python and no tables of time zones."""
+    _refuse_own_functions(graph)
+    _refuse_zone(graph)
+
+
+def _refuse_zone(graph: Graph) -> None:
+    """A program may state a zone as long as nothing in it reads that zone's clocks."""
+    zone = None if graph.timezone is None else checked(graph.timezone)
+    for node, moved, place in zip(graph.nodes, zoned(graph, zone).nodes, graph.places, strict=True):
+        if node != moved:
+            raise PlanError(
+                f"the program reads the clocks of the time zone {zone}, and the explorer's page knows UTC only.",
+                at=place,
+                hint="Explore the part of the program that does without, or the program in UTC.",
+            )
+
+
+def _refuse_own_functions(graph: Graph) -> None:
     for node in graph.nodes:
         match node:
             case n.Linear(_, n.Apply(function)) | n.Reduce(_, _, n.Own(function)):
