@@ -33,12 +33,6 @@ VALUES = {
     "boolean": [True, False, None],
     "string": ["", "a", "ab", "Abc é", "ß", "😀x", "\uff5e", "12", " -3 ", "+4", "1e3", "0.125", ".5", "inf", "NaN",
                "true", "no", "2024-02-29", "2023-02-29", "2024-2-9 7:05:09.5", "2024-01-01T00:00:00+02:00", "a%b",
-               "0x1.8p1", "-0X.8P-1f", "0x1p99999", "0x1p-1074", "0x.p1", "1.5d", "2f", "1e400", "1e-400", "1e39", "-0",
-               "\x001\x7f", "\xa01", "\u0661", "123456789012345678.5", "99999999999999999999", "2024",
-               "2024-02-29T", "2024-02-29 7", "2024-02-29 24:00", "2024-02-29 7:5", "2024-02-29 7:5:3.1234567 UTC+5",
-               "2024-02-29 7:05z", "2024-02-29 7:05 GMT-01:30:15", "2024-02-29 7:05+19", "2024-02-29 7:05 +1",
-               "2024-02-29 7:05 EST", "2024-02-29 7:05 ?", "2024-02-29 7:05+1x", "0001-01-01 00:00+01:00",
-               "9999-12-31 23:30-01", "\u0662\u0660\u0662\u0664-02-29 7:05", "2024-02-29\t 7:05",
                None],
     "binary": [b"", b"a", b"ab\x00", b"\xff\xfe", "é".encode(), None],
     "date": [date(1, 1, 1), date(1969, 12, 31), date(1970, 1, 1), date(2024, 2, 29), date(9999, 12, 31), None],
@@ -54,6 +48,14 @@ VALUES = {
                        Decimal("0.5000000000"), None],
     "decimal(38,37)": [Decimal("0e-37"), Decimal("3e-37"), Decimal(10**18 - 1).scaleb(-37), None],
 }  # fmt: skip
+TEXTS = [
+    "0x1.8p1", "-0X.8P-1f", "0x1p99999", "0x1p-1074", "0x.p1", "1.5d", "2f", "1e400", "1e-400", "1e39", "-0",
+    "\x001\x7f", "\xa01", "\u0661", "123456789012345678.5", "99999999999999999999", "2024",
+    "2024-02-29T", "2024-02-29 7", "2024-02-29 24:00", "2024-02-29 7:5", "2024-02-29 7:5:3.1234567 UTC+5",
+    "2024-02-29 7:05z", "2024-02-29 7:05 GMT-01:30:15", "2024-02-29 7:05+19", "2024-02-29 7:05 +1",
+    "2024-02-29 7:05 EST", "2024-02-29 7:05 ?", "2024-02-29 7:05+1x", "0001-01-01 00:00+01:00",
+    "9999-12-31 23:30-01", "\u0662\u0660\u0662\u0664-02-29 7:05", "2024-02-29\t 7:05",
+]  # fmt: skip
 NEARLY = {"exp", "log", "log2", "log10", "pow", "sin", "cos", "tan"}  # each side rounds these in its own way
 SPECIAL = {"round": [-2, -1, 0, 1, 2], "like": ["a%", "%b%", "_", "a\\%b", "%", ""]}
 
@@ -137,7 +139,7 @@ def test_an_operation_means_the_same(node, op):
 @pytest.mark.parametrize("here", VALUES)
 def test_a_cast_means_the_same(node, here):
     schema = Schema((Field("c0", type_of(here)),))
-    rows = [(value,) for value in VALUES[here]]
+    rows = [(value,) for value in VALUES[here] + (TEXTS if here == "string" else [])]
     for target in [*VALUES, "short", "decimal(5,0)", "decimal(18,18)"]:
         try:
             expr = cast(Column("c0", type_of(here)), type_of(target))
@@ -262,6 +264,6 @@ def test_a_planted_bug_is_found(name, tmp_path):
     assert text.count(before) == 1, name
     (tmp_path / "evaluator.mjs").write_text(text.replace(before, after))
     with explored.Node(tmp_path / "evaluator.mjs") as spoiled, pytest.raises(AssertionError):
-        for op in ("eq", "lt", "add", "div"):
+        for op in ("eq", "lt", "add", "round"):
             test_an_operation_means_the_same(spoiled, op)
         explored.run(spoiled, 600, seed=3)
