@@ -148,6 +148,50 @@ def test_a_cast_means_the_same(node, here):
         agree(node, expr, schema, rows, "cast")
 
 
+NUMBERS = [kind for kind in VALUES if type_of(kind).is_number]
+EXACT = ("add", "sub", "mul", "div", "floordiv", "mod", "neg", "abs", "eq", "lt", "ge", "eq_null_safe", "is_in",
+         "greatest", "least", "coalesce", "floor", "ceil", "round", "cast")  # fmt: skip
+
+
+def some_call(args, random):
+    op = random.choice(EXACT)
+    if op == "cast":
+        return cast(args[0], type_of(random.choice([*NUMBERS, "string", "decimal(20,4)", "decimal(38,0)"])))
+    if op == "round":
+        return typed(op, [args[0], Literal(random.randint(-3, 5), type_of("long"))])
+    return typed(op, args[: OPERATIONS[op].most])
+
+
+def some_value(kind, random):
+    type_ = type_of(kind)
+    if type_.is_float or random.random() < 0.3:
+        return random.choice(VALUES[kind])
+    if type_.is_integer:
+        return random.randint(-100, 100)
+    most = 10 ** random.randint(0, min(18, type_.precision)) - 1
+    return Decimal(random.randint(-most, most)).scaleb(-type_.scale)
+
+
+def test_numbers_of_many_types_in_nested_expressions_mean_the_same(node):
+    """Decimals of all scales beside integers, doubles and constants; what overflows inside refuses the whole."""
+    random, tried, refused = Random(23), 0, 0
+    for _ in range(1000):
+        kinds = [random.choice(NUMBERS) for _ in range(3)]
+        schema = Schema(tuple(Field(f"c{i}", type_of(kind)) for i, kind in enumerate(kinds)))
+        args: list[Expr] = [Column(field.name, field.type) for field in schema]
+        if (value := some_value(kinds[2], random)) is not None:
+            args[2] = Literal(value, schema.types[2])
+        try:
+            expr = some_call([some_call(random.sample(args, 3), random), *random.sample(args, 2)], random)
+        except TypeMismatch:
+            continue
+        rows = [tuple(some_value(kind, random) for kind in kinds) for _ in range(10)]
+        agree(node, expr, schema, rows, "many")
+        tried += 1
+        refused += any(isinstance(wanted(expr, schema, row), dict) for row in rows)
+    assert tried > 600 and refused > 50
+
+
 def test_every_aggregate_gives_what_the_engine_gives(node):
     """Of decimals a sum has their scale, an average four digits more, and more than 18 digits are refused."""
     random = Random(17)

@@ -18,6 +18,7 @@ import ebbflow as ebb
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import functions_of
 from ebbflow.errors import DiskRefused, PlanError
+from ebbflow.frontend.collection import Collection
 from ebbflow.runtime.oracle import Histories, Meaning
 from ebbflow.tools.cli import main
 from ebbflow.tools.explorer import page, recording
@@ -453,3 +454,22 @@ def test_a_plan_of_two_hundred_nodes_opens(browser, tmp_path):
     tab = opened(browser, flow.explore(tmp_path / "page.html", x=[(1,), (500,)]).path)
     assert tab.locator("#plan g[role=option]").count() == 200
     assert shown_cells(tab) == {"0": "+1"} and not tab.wrong
+
+
+def test_rows_that_never_change_are_shown_and_are_no_input(browser, tmp_path):
+    flow = ebb.Dataflow()
+    columns = flow.input("x", "text string").select(at=lambda row: row.text.cast("timestamp"))
+    constant = flow.graph.add(n.Input("constant 1", flow.graph.schemas[-1], (), ((datetime(2024, 2, 29),),) * 2))
+    flow.output("out", columns.union(Collection(flow.graph, constant)))
+
+    def story(live):
+        live.insert("x", [("2024-02-29 7:05+01",)])
+        live.advance_to(1)
+
+    tab = opened(browser, flow.explore(tmp_path / "page.html", story).path)
+    assert shown_cells(tab)["0"] == "+3"
+    assert tab.evaluate("[...document.querySelector('#edit select').options].map(o => o.value)") == ["x"]
+    tab.fill('#edit [data-column="0"]', "2024-02-29 7:05 Europe/Paris")
+    tab.click("#edit >> text=Insert")
+    assert 'names the time zone "Europe/Paris"' in tab.inner_text("#notice")
+    assert not tab.wrong
