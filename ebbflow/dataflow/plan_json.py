@@ -106,7 +106,7 @@ def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
     """A node; `function` says what to write for a user's own."""
     match node:
         case n.Input(name, schema, key, rows):
-            said = {} if rows is None else {"rows": [list(map(_value_json, row)) for row in rows]}
+            said = {} if rows is None else {"rows": [list(map(value_json, row)) for row in rows]}
             return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key), **said}
         case n.Linear(source, action):
             return {"kind": "linear", "source": source, "action": _action_json(action, function)}
@@ -170,13 +170,13 @@ def expr_json(expr: Expr) -> Json:
         case Column(name, kind):
             return {"column": name, "type": str(kind)}
         case Literal(value, kind):
-            return {"literal": _value_json(value), "type": str(kind)}
+            return {"literal": value_json(value), "type": str(kind)}
         case Call(op, args, kind, options):
             written: Json = {"call": op, "args": [expr_json(arg) for arg in args], "type": str(kind)}
-            return {**written, "options": [_value_json(option) for option in options]} if options else written
+            return {**written, "options": [value_json(option) for option in options]} if options else written
 
 
-def _value_json(value: object) -> Any:
+def value_json(value: object) -> Any:
     match value:
         case None | bool() | int() | str():
             return value
@@ -191,7 +191,7 @@ def _value_json(value: object) -> Any:
         case Decimal():
             return {"decimal": str(value)}
         case tuple() | list():
-            return [_value_json(part) for part in value]
+            return [value_json(part) for part in value]
     raise AssertionError(f"a plan holds no {type(value)}")
 
 

@@ -20,7 +20,6 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import (
     DuplicateName,
     MissingPackage,
-    NotBuiltYet,
     PlanError,
     ReservedName,
     TypeMismatch,
@@ -280,12 +279,22 @@ class Dataflow:
             dead_letters=dead_letters, **options,
         )  # fmt: skip
 
-    def explore(self, *args: Any, **options: Any) -> Any:
-        """The program as a page to walk through; not built yet."""
-        raise NotBuiltYet(
-            "the explorer is not built yet.",
-            hint="flow.explain() shows the plan as text; a notebook shows it as a picture.",
-        )
+    def explore(self, path: Any = None, story: Any = None, /, **inputs: Any) -> Any:
+        """Write the program as a page to walk through in a browser: every collection, at every time, row by row.
+
+        The page holds the plan, the inputs, and an evaluator of its own: whoever reads it can insert and delete rows.
+        `inputs` are rows from the first time on; `story(live)` is a function that feeds a session, step by step.
+        Without a path the page goes to a temporary directory; at a terminal it is opened.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> edges = flow.input("edges", "src long, dst long")
+        >>> flow.output("degrees", edges.group_by("src").count())
+        >>> flow.explore("degrees.html", edges=[(1, 2), (1, 3)])  # doctest: +SKIP
+        Page('degrees.html')
+        """
+        explorer = importlib.import_module("ebbflow.tools.explorer.page")  # stands above this
+        return explorer.explore(self, path, story, inputs)
 
     def sql(self, query: str) -> Collection:
         """A collection from a query in Spark's SQL; tables are the inputs and outputs of the program, by name.

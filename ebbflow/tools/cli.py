@@ -67,6 +67,29 @@ def explain(program: Path, arguments: tuple[str, ...]) -> None:
         click.echo(plan)
 
 
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write the page to this file.")
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def explore(program: Path, arguments: tuple[str, ...], export: Path | None) -> None:
+    """Run PROGRAM, and show its last dataflow as a page: every collection at every time.
+
+    Example: ebbflow explore reach.py --export reach.html
+    """
+    from ebbflow.tools import program as programs
+    from ebbflow.tools.explorer import page, recording
+
+    with refusals_as_text(), programs.problems_as_python_shows_them(program):
+        with recording.recording_sessions() as sessions:
+            programs.run(program, arguments)
+        if not sessions:
+            raise click.ClickException(f"{program} runs no dataflow in this process, so there is nothing to show.")
+        written = page.of_recording(sessions[-1], export, program.name)
+    if len(sessions) > 1:
+        click.echo(f"{program} ran {len(sessions)} sessions; the page shows the last.")
+    click.echo(str(written.path))
+
+
 @main.command()
 @click.option("--missing", is_flag=True, help="Print only what is missing; say nothing where nothing is.")
 def doctor(missing: bool) -> None:

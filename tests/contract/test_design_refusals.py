@@ -313,11 +313,10 @@ def test_a_refused_method_leaves_the_plan_as_it_was():
 
 def test_what_is_not_built_yet_says_so():
     flow = flow_with()
-    for ask in (lambda: flow.sql("select 1"), lambda: flow.explore()):
-        try:
-            ask()
-        except ebb.EbbflowError as error:
-            parts(error)
+    try:
+        flow.sql("select 1")
+    except ebb.EbbflowError as error:
+        parts(error)
 
 
 def test_every_refusal_is_an_ebbflow_error_and_is_shown_by_its_topic():

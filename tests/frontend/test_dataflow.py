@@ -7,7 +7,6 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.errors import (
     DuplicateName,
     EbbflowError,
-    NotBuiltYet,
     PlanError,
     ReservedName,
     SqlError,
@@ -51,7 +50,8 @@ def test_outputs_are_named_once_and_remember_whether_changes_are_kept():
         (lambda f, e: f.run("a spark session"), TypeMismatch, "a Spark session first, not str"),
         (lambda f, e: f.input("", "x long"), TypeMismatch, "the name of an input is text; got none"),
         (lambda f, e: f.sql("select 1 from"), SqlError, "cannot be read"),
-        (lambda f, e: f.explore(), NotBuiltYet, "explorer"),
+        (lambda f, e: f.explore(3), TypeMismatch, "a path to write"),
+        (lambda f, e: f.explore(None, 3), TypeMismatch, "a function of a session"),
     ],
 )
 def test_mistakes_are_answered(ask, error, says):

@@ -10,7 +10,7 @@ from ebbflow.frontend.grouping import Grouped
 from ebbflow.frontend.ordering import Ordered
 
 SECOND_SPELLINGS = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
-PROMISED = {"explore", "sql"}  # not built yet
+PROMISED = {"sql"}  # not built yet
 KINDS = [ebb.Dataflow, ebb.Collection, Grouped, Ordered, ebb.Session, Column, Text, Moment]
 METHODS = [
     (kind.__name__, name, member.fget if isinstance(member, property) else member)
