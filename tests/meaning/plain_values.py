@@ -68,6 +68,8 @@ def total(pairs) -> dict:
 class Value:
     """An expression: `of(bag)` gives its type and its function of a row."""
 
+    constant = None  # the value of one that is the same for every row
+
     def __init__(self, of, name=None, parts=(), op=None, descending=False):
         self.of, self.name, self.parts, self.op, self.descending = of, name, parts, op, descending
 
@@ -143,7 +145,7 @@ class Value:
 
         def of(bag):
             (one, x), (two, y) = self.of(bag), other.of(bag)
-            kind = common([one, two])
+            kind = common([beside(self, one), beside(other, two)])
             return kind, lambda row: as_type(y(row) if x(row) is None else x(row), kind)
 
         return Value(of)
@@ -286,7 +288,14 @@ def lit(value) -> Value:
     if isinstance(value, Value):
         return value
     kind, plain = LITERALS[type(value)], clean(value)
-    return Value(lambda bag: (kind, lambda row: plain))
+    found = Value(lambda bag: (kind, lambda row: plain))
+    found.constant = plain
+    return found
+
+
+def beside(value: Value, kind: str) -> str:
+    """The type of a value as one of several to choose from: a constant that fits an int is one, as in PySpark."""
+    return "int" if kind == "long" and value.constant is not None and abs(value.constant) < 2**31 else kind
 
 
 def col(name: str) -> Value:
@@ -316,7 +325,7 @@ class When:
 
         def of(bag):
             (_, holds), (one, x), (two, y) = self.condition.of(bag), self.value.of(bag), other.of(bag)
-            kind = common([one, two])
+            kind = common([beside(self.value, one), beside(other, two)])
             return kind, lambda row: as_type(x(row) if holds(row) is True else y(row), kind)
 
         return Value(of)
