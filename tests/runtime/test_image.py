@@ -259,7 +259,7 @@ def test_a_chain_read_from_its_beginning_gives_every_page():
 def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
     """What is new in a Worker belongs into the image, or is made again by laying out the plan and named here."""
     laid_out = {"plan", "me", "pool", "heap", "H", "W", "asker", "shift", "stages", "at", "nodes", "program", "around"}
-    laid_out |= {"inputs", "outputs", "pool_words", "forget_times", "stopped", "trim_at", "moment"}
+    laid_out |= {"inputs", "outputs", "pool_words", "forget_times", "stopped", "trim_at", "moment", "widest"}
     written = {"step", "forget_at", "slice_times", "saved", "kept"}
     host = host_of(graph())
     assert set(vars(host.workers[0])) == laid_out | written

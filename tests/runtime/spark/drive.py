@@ -75,9 +75,8 @@ def main(master: str, checkpoint: str, shards: str) -> None:
             "spark.ui.showConsoleProgress": "false",
         },
     )
-    live = program().run(
-        spark, checkpoint=checkpoint, shards=int(shards), history="all", wide_rows=4, narrow_words=800, width=2
-    )
+    tuning = {"wide_rows": 4, "narrow_words": 800, "width": 2}
+    live = program()._run_tuned(tuning, spark, checkpoint=checkpoint, shards=int(shards), history="all")
     say = lambda line: print(line, flush=True)
     say("opened")
     found = drive(live, say)
