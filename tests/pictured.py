@@ -13,13 +13,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = {"light": ("light", 1280, 800), "dark": ("dark", 1280, 800), "phone": ("light", 390, 1500)}
 
 
 def main() -> None:
+    from playwright.sync_api import sync_playwright  # only who makes the pictures needs it
+
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "explorer.md").read_text(), re.DOTALL)
     names: dict = {}
     exec(compile(blocks[0], "reach.py", "exec"), names)
