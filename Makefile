@@ -11,22 +11,23 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs layers warm jars doctor clean
+.PHONY: help demo test check bench docs reference layers warm jars doctor clean
 
 help:
-	@echo "make demo    a small program, one change, and what it cost"
-	@echo "make test    every test, the programs of the docs, and the house's own rules"
-	@echo "make check   format, lint, types, layers and the fast tests"
-	@echo "make bench   the benchmarks beside the Rust original, five minutes; BENCH='reach --size seed' for others"
-	@echo "make docs    the documentation as a site, in site/"
-	@echo "make layers  docs/layers.md, written anew from the modules' first lines"
-	@echo "make clean   remove what was built (the .venv stays)"
+	@echo "make demo       a small program, one change, and what it cost"
+	@echo "make test       every test, the programs of the docs, and the house's own rules"
+	@echo "make check      format, lint, types, layers and the fast tests"
+	@echo "make bench      the benchmarks beside the Rust original, five minutes; BENCH='reach --size seed' for others"
+	@echo "make docs       the documentation as a site, in site/"
+	@echo "make reference  docs/reference, written anew from the docstrings"
+	@echo "make layers     docs/layers.md, written anew from the modules' first lines"
+	@echo "make clean      remove what was built (the .venv stays)"
 
 $(READY): pyproject.toml constraints.txt Makefile
 	@if [ -z "$(PYTHON)" ]; then \
 	  echo "ebbflow needs Python 3.11 or newer, and none was found. Debian/Ubuntu: apt-get install python3 python3-venv."; exit 1; fi
 	@rm -f $@
-	@echo "Installing into .venv: about 45 packages, 900 MB on disk, once. One to two minutes by pip, seconds by uv."
+	@echo "Installing into .venv: about 47 packages, 1.1 GB on disk, once. One to two minutes by pip, seconds by uv."
 	@case ",$(EXTRAS)," in *,spark,*) echo "Downloading PySpark, 456 MB, once.";; esac
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && \
@@ -73,9 +74,16 @@ check: $(READY)
 bench: doctor warm .venv/.bench
 	@$(BIN)/python -m ebbflow bench $(BENCH)
 
+# The figures and the reference are written anew, then the site, then the explorer's pages beside it.
 docs: .venv/.docs
+	$(BIN)/python -m docs.figures
+	$(BIN)/python -m docs.reference
 	$(BIN)/zensical build
 	@cp -rL docs/plots site/  # the builder does not follow links
+	$(BIN)/python -m docs.figures --explorer site/explore
+
+reference: $(READY)
+	$(BIN)/python -m docs.reference
 
 layers: $(READY)
 	$(BIN)/python -m tests.house.layers --write

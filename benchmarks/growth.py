@@ -89,7 +89,7 @@ QUESTIONS = (
     ),
     Question(
         "history",
-        "As history grows: the last thousand single changes of so many (1,000 nodes, 2,000 edges)",
+        "As history grows: the last thousand single changes (1,000 nodes)",
         "changes before",
         (
             *_points("reach", "reach", "times", (2_000, 5_000, 20_000, 50_000), step=1, **SMALL),

@@ -48,7 +48,7 @@ def expected(words: int, superstep: int) -> dict[int, int]:
 
 def by_files(spark: Any, place: Path, words: int, supersteps: int) -> Iterator[dict[int, int]]:
     """As our own tasks write and read them: synced, named by their content, checked by it."""
-    from ebbflow.trace.store import Store
+    from ebbflow.durable.store import Store
 
     names: dict[int, str] = {}
     Store(str(place)).make("letters")
@@ -58,7 +58,7 @@ def by_files(spark: Any, place: Path, words: int, supersteps: int) -> Iterator[d
             import numpy as np
             import pyarrow as pa
 
-            from ebbflow.trace.store import Store
+            from ebbflow.durable.store import Store
 
             store = Store(place)
             for batch in batches:

@@ -1,31 +1,48 @@
-"""The tables of docs/performance.md, written from stored results: `python -m benchmarks.page`.
+"""The tables of docs/benchmarks.md and two charts, written from stored results: `python -m benchmarks.page`.
 
-The page is prose between tables; the tables stand between marks and are written anew from files of results, so that no
-figure is typed by hand.  Of a row that was measured in several of them, the last file's figures are shown.
+The tables stand between marks and are written anew from files of results, so that no figure is typed by hand.  Of a row
+that was measured in several of them, the last file's figures are shown.  The charts show some of the rows.
 
-Rule: a figure on the page is a figure of a file that the page names.
+Rule: a figure on the page, or in a chart, is a figure of a file that the page names.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 from pathlib import Path
 
 import click
 
+from benchmarks.chart import Bar, bars
 from benchmarks.report import PER_STEP, RESULTS, Figures, cells, identity, number, per_step, spread
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+PLOTS = Path(__file__).resolve().parent / "plots"
+# What the charts show: workload, size, step, measure (and the tool that starts over), and its name.
+BESIDE_THE_ORIGINAL = (
+    (("scc", "100k/200k", 1_000, "time"), "strong components, 100k nodes"),
+    (("reach", "1M/2M", 1, "time"), "reach, 1M nodes, one change a step"),
+    (("scc", "1k/2k", 1, "time"), "strong components, 1k nodes"),
+    (("bfs", "1k/2k", 1, "time"), "bfs, 1k nodes, one change a step"),
+    (("reach", "1k/2k", 100, "time"), "reach, 1k nodes, 100 a step"),
+    (("degrees", "10M/50M", 100_000, "time"), "degrees, 10M nodes"),
+    (("bfs", "1M/10M", 100, "time"), "bfs, 1M nodes, 100 a step"),
+    (("TPC-H Q1", "SF 1", 1_000, "time"), "TPC-H Q1, 1,000 rows a step"),
+    (("reach", "1M/2M", 1, "load"), "reach, 1M nodes: the first load"),
+)
+BESIDE_STARTING_OVER = (
+    (("degrees", "10M/50M", 100_000, "time", "duckdb"), "degrees, 10M nodes: DuckDB"),
+    (("TPC-H Q1", "SF 1", 10_000, "time", "duckdb"), "TPC-H Q1: DuckDB"),
+    (("TPC-H Q13", "SF 1", 10_000, "time", "duckdb"), "TPC-H Q13: DuckDB"),
+    (("bfs", "1M/10M", 100, "time", "scipy"), "bfs, 1M nodes: SciPy"),
+    (("scc", "100k/200k", 1_000, "time", "scipy"), "strong components, 100k: SciPy"),
+    (("bfs", "1k/2k", 1, "time", "scipy"), "bfs, 1k nodes: SciPy"),
+    (("reach", "1k/2k", 10, "time", "scipy"), "reach, 1k nodes: SciPy"),
+    (("scc", "1k/2k", 1, "time", "scipy"), "strong components, 1k: SciPy"),
+)
 WORDS = {"goal": "goal", "first": "yes", "no": "**no**", None: ""}
-
-
-def newest(directory: Path = RESULTS) -> Path:
-    """The results that were written last, by the date in their names and then by the file's own."""
-    found = list(directory.glob("20*.json"))
-    if not found:
-        raise click.ClickException("No results are stored. `ebbflow bench --size all` writes some.")
-    return max(found, key=lambda path: (path.name[:10], path.stat().st_mtime))
 
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -55,8 +72,8 @@ def beside_starting_over(rows: list[Figures]) -> str:
     return grid(head, found)
 
 
-def written(page: str, results: list[Path]) -> str:
-    """The page with its tables made anew from files of results."""
+def merged(results: list[Path]) -> list[Figures]:
+    """The rows of several files, each from the last that has it."""
     found: dict[tuple[object, ...], Figures] = {}
     for file in results:
         for row in json.loads(file.read_text()):
@@ -64,14 +81,42 @@ def written(page: str, results: list[Path]) -> str:
             over = was.get("starting_over", {}) | row.get("starting_over", {})
             newest = was if was.get("rust") is not None and row["rust"] is None and row.get("dbsp") else row
             found[identity(row)] = newest | {"starting_over": over, "dbsp": row.get("dbsp") or was.get("dbsp")}
-    rows = list(found.values())
+    return list(found.values())
+
+
+def written(page: str, results: list[Path]) -> str:
+    """The page with its tables made anew from files of results."""
+    rows = merged(results)
     machines = " and ".join(dict.fromkeys(row["machine"] for row in rows))
     names = ", ".join(f"`benchmarks/results/{file.name}`" for file in results)
     rule = " (each row, and each tool beside it, from the last that has it)" if len(results) > 1 else ""
-    page = between(page, "source", f"From {names}{rule}, measured on {machines}.")
+    source = f"From {names}{rule}, measured on {machines}."
+    page = between(page, "source", textwrap.fill(source, 100, break_long_words=False, break_on_hyphens=False))
     page = between(page, "original", beside_the_original(rows))
     page = between(page, "dbsp", beside_dbsp(rows))
     return between(page, "starting over", beside_starting_over(rows))
+
+
+def charts(rows: list[Figures]) -> dict[str, str]:
+    """Some of the rows as charts, by the names of their files; a row that was not measured is left out."""
+    alone = [row for row in rows if row["workers"] == 1]
+    key_of = lambda row: tuple(row[name] for name in ("workload", "size", "step", "measure"))
+    ratios = {key_of(row): row["ratio"] for row in alone if row["ratio"] is not None}
+    pays = {
+        (*key_of(row), tool): found["pays_up_to"]
+        for row in alone
+        for tool, found in row.get("starting_over", {}).items()
+    }
+    beside = [Bar(name, ratios[key], f"{ratios[key]:.2g}") for key, name in BESIDE_THE_ORIGINAL if key in ratios]
+    over = [Bar(name, pays[key], number(pays[key])) for key, name in BESIDE_STARTING_OVER if key in pays]
+    drawn = {}
+    if beside:
+        across = "time of ebbflow / time of differential-dataflow in Rust: shorter is faster"
+        drawn["original"] = bars("Beside the Rust original", across, beside, 1)
+    if over:
+        across = "up to so many changes between two looks, keeping the result is cheaper (logarithmic axis)"
+        drawn["recomputing"] = bars("Beside computing it again", across, over, 1, logarithmic=True)
+    return drawn
 
 
 def between(page: str, mark: str, text: str) -> str:
@@ -93,10 +138,13 @@ def named(page: str) -> list[Path]:
 @click.command()
 @click.argument("results", nargs=-1, type=click.Path(exists=True, path_type=Path))
 def main(results: tuple[Path, ...]) -> None:
-    """Write the tables of docs/performance.md, from RESULTS or those that were stored last."""
-    shown = list(results) or [newest()]
-    PAGE.write_text(written(PAGE.read_text(), shown))
-    print(f"docs/performance.md shows {' and '.join(file.name for file in shown)}")
+    """Write the tables of docs/benchmarks.md and the charts, from RESULTS or those that the page names."""
+    text = PAGE.read_text()
+    shown = list(results) or named(text)
+    PAGE.write_text(written(text, shown))
+    for name, drawn in charts(merged(shown)).items():
+        (PLOTS / f"{name}.svg").write_text(drawn, encoding="utf-8")
+    print(f"docs/benchmarks.md and its charts show {' and '.join(file.name for file in shown)}")
 
 
 if __name__ == "__main__":

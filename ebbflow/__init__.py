@@ -15,9 +15,10 @@ from ebbflow import errors, functions
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import EbbflowError
 from ebbflow.frontend import aliases
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, col, lit, unknown_name, when
-from ebbflow.frontend.dataflow import Dataflow
+from ebbflow.frontend.aliases import unknown_name
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import Column, col, lit, when
+from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.functions import (
     abs,
     any_value,
@@ -45,13 +46,14 @@ from ebbflow.functions import (
 
 if TYPE_CHECKING:  # a type checker sees at once what is loaded on first use
     from ebbflow import algorithms
-    from ebbflow.frontend.session import Session
-    from ebbflow.frontend.table import Table
+    from ebbflow.frontend.running.session import Session
+    from ebbflow.frontend.running.table import Table
     from ebbflow.pipeline.formats import append as append
     from ebbflow.pipeline.formats import change_feed as change_feed
     from ebbflow.pipeline.formats import changes as changes
     from ebbflow.pipeline.formats import debezium as debezium
     from ebbflow.pipeline.formats import upsert as upsert
+    from ebbflow.pipeline.keep import keep as keep
     from ebbflow.pipeline.sinks import change_log as change_log
     from ebbflow.pipeline.sinks import each as each
     from ebbflow.pipeline.sinks import kafka as kafka
@@ -69,10 +71,11 @@ __all__ = [
 ]
 # fmt: on
 
-_LATER = {"Session": "ebbflow.frontend.session", "Table": "ebbflow.frontend.table"}
+_LATER = {"Session": "ebbflow.frontend.running.session", "Table": "ebbflow.frontend.running.table"}
 _ON_SPARK = {
     "spark": "ebbflow.runtime.spark.session",
     **dict.fromkeys(("changes", "append", "upsert", "debezium", "change_feed"), "ebbflow.pipeline.formats"),
+    "keep": "ebbflow.pipeline.keep",
     **dict.fromkeys(("table", "change_log", "view", "each", "kafka"), "ebbflow.pipeline.sinks"),
 }
 

@@ -1,7 +1,7 @@
-"""What we tell people: what happened, where in their file, and what to do.
+"""Errors for users: what happened, where in their file, and what to do.
 
-Every refusal is one of these classes; the class name is the topic.  The text has three parts, always in
-this order: a sentence that says what, the user's own line, a hint.
+Every refusal is one of these classes; the class name is the topic. The text has three parts, always in this order: a
+sentence that says what, the user's own line, a hint.
 
 Rule: an error raised for a user's mistake is an `EbbflowError`; an `assert` is for our own.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
 from typing import ClassVar
@@ -50,7 +51,16 @@ def users_place() -> Place | None:
 
 
 class EbbflowError(Exception):
-    """The base of every refusal."""
+    """The base of every refusal: `what` happened, `at` which line of the program, and a `hint` what to do.
+
+    >>> import ebbflow as ebb
+    >>> edges = ebb.Dataflow().input("edges", "src long, dst long")
+    >>> try:
+    ...     edges.select("scr")
+    ... except ebb.EbbflowError as refusal:
+    ...     print(type(refusal).__name__, refusal.hint)
+    UnknownColumn Did you mean "src"?
+    """
 
     otherwise: ClassVar[str] = "The documentation has a page on it: docs/index.md."  # the hint, where none is given
 
@@ -197,6 +207,10 @@ class SqlError(EbbflowError):
     """A query that cannot be read, or asks for what cannot be kept up to date."""
 
 
+class DataFrameError(EbbflowError):
+    """A DataFrame asks for something that cannot be kept up to date."""
+
+
 class UnclearJoin(EbbflowError):
     """A join that does not say which rows belong together, or what its columns are called."""
 
@@ -311,3 +325,12 @@ class PlaceTaken(EbbflowError):
 
 class NotPublished(EbbflowError):
     """A step that is committed, and that an output's sink did not take."""
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """A question with the names that look like this one, or nothing."""
+    import difflib  # only who errs waits for it
+
+    lowered = {str(other).lower(): other for other in reversed(list(names))}
+    found = difflib.get_close_matches(str(name).lower(), lowered, n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(f'{chr(34)}{lowered[other]}{chr(34)}' for other in found)}?" if found else ""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, NoReturn
 
-from ebbflow.columns import written as w
 from ebbflow.errors import NotAnExpression
+from ebbflow.expressions import ast as w
 from ebbflow.frontend import aliases
-from ebbflow.frontend.column import Column, col, lit, named_or, operand, unknown_name, when
+from ebbflow.frontend.aliases import unknown_name
+from ebbflow.frontend.building.column import Column, col, lit, named_or, operand, when
 
 __all__ = [
     "abs",

@@ -1,11 +1,11 @@
-"""Interruptions: Ctrl-C comes between two things, not in the middle of one.
+"""Interrupts: Ctrl-C is handled between two steps, not in the middle of one.
 
-Python raises KeyboardInterrupt wherever the main thread happens to be, also between the moment at which a step counts
-and that at which the session has taken note of it.  While a step is held, Ctrl-C is only noted.  Whoever handles it is
-called where the step can still be taken back (`look`), where somebody else's code runs or is waited for (`allowed`), or
-when the step is over.
+Python raises KeyboardInterrupt wherever the main thread happens to be, also between the commit of a step and the
+session's note of it. While a step is held, Ctrl-C is only recorded. Its handler is called where the step can still be
+undone (`look`), where other code runs or is waited for (`allowed`), or when the step is over.
 
-Rule: an interruption is put off, never lost, and handled by whoever handled it before: Python, PySpark, or you.
+Rule: an interrupt is deferred, never lost, and handled by the handler that was installed before: Python's, PySpark's or
+the user's.
 """
 
 from __future__ import annotations
@@ -54,15 +54,26 @@ def hold() -> bool:
     if handler is _note or not callable(handler):
         return False
     _noted = False
-    signal(SIGINT, _note)
-    _held.append(handler)
+    _held.append(handler)  # first: another signal may be handled within the call that follows
+    try:
+        signal(SIGINT, _note)
+    except BaseException:
+        signal(SIGINT, handler)
+        _held.pop()
+        raise
     return True
 
 
 def let_go() -> None:
     """What was noted since `hold` is handled, and from here on again as before."""
-    handler = _held.pop()
-    signal(SIGINT, handler)
+    handler = _held[-1]
+    try:
+        signal(SIGINT, handler)
+    except BaseException:  # what another signal's handler raised, before it was set
+        signal(SIGINT, handler)
+        raise
+    finally:
+        _held.pop()
     if _noted:
         _tell(handler)
 

@@ -1,10 +1,10 @@
-"""Limits: how wide and how many each thing of a program can be.
+"""Limits: the widest and the most of everything in a program.
 
-Inside the engine a number lies in a field of so many bits, or in a room that was made for so many.  Each such width is
-stated here once, and refused with a sentence before it is reached.  `docs/limits.md` is written from this table.
+Inside the engine a number is in a field of so many bits, or in a buffer of so many items. Each such width is stated
+here once, and refused with a message before it is reached. `docs/limits.md` is written from this table.
 
 Rule: a limit is checked where its number enters, and a test tries one less, the limit, and one more; where it is too
-large to be tried, it is tried with a smaller one put in its place, and the fields are compared with it.
+large to be tried, it is tried with a smaller one in its place, and the fields are compared with it.
 """
 
 from __future__ import annotations

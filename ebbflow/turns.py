@@ -1,11 +1,11 @@
-"""Turns: of several threads that call one object, one is served at a time, in the order in which they came.
+"""Turns: of several threads that call one object, one is served at a time, first come first served.
 
-A lock alone would let a thread that calls in a tight loop take it again before one that sleeps has woken up; so whoever
-finds the object taken stands in a line.  A call that comes from within another one (a function of the program, a signal
+A lock alone would let a thread that calls in a tight loop take it again before one that sleeps has woken up; so a
+thread that finds the object taken enters a queue. A call from within another one (a function of the program, a signal
 handler, a finalizer, a thread that works for the one being served) can never have its turn, and is refused.
 
-Rule: between `with turns.lock` and its end nobody else is served, and there is no instruction at which an exception
-that comes from outside, such as KeyboardInterrupt, leaves the lock taken or a place in the line behind.
+Rule: between `with turns.lock` and its end no other call is served, and there is no instruction at which an exception
+from outside, such as KeyboardInterrupt, leaves the lock taken or an entry in the queue behind.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import operator
-import os
-import shutil
 import struct
 import subprocess
 import time
@@ -23,16 +21,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
-from ebbflow.columns.expression import Expr
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.plan_json import expr_json, functions_of, schema_json, to_json
 from ebbflow.errors import EbbflowError
+from ebbflow.expressions.typed import Expr
 from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, closure, precedes, total
 from ebbflow.tools.explorer.page import for_javascript, value_for_javascript
+from tests import browsing
 from tests.meaning.cases import Case, make_case
 from tests.meaning.runtimes import encoded
 
@@ -45,13 +42,12 @@ POINTS = 5  # times at which a collection inside a loop is looked at
 class Node:
     """A process of Node that answers questions about an evaluator."""
 
-    def __init__(self, evaluator: Path = EVALUATOR):
-        node = shutil.which("node")
-        if node is None:
-            assert not os.environ.get("CI"), "Node is missing: the explorer's evaluator is not tested without it"
-            pytest.skip("Node is not installed (apt-get install nodejs): the explorer's evaluator runs in JavaScript")
+    def __init__(self, evaluator: Path = EVALUATOR, answers: Path = HERE / "explored.mjs"):
         self.process = subprocess.Popen(
-            [node, str(HERE / "explored.mjs"), str(evaluator)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [browsing.node_or_skip(), str(answers), str(evaluator)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def ask(self, question: dict[str, Any]) -> Any:
@@ -146,13 +142,18 @@ def compare(node: Node, case: Case, pool: object, random: Random) -> None:
                 assert summed == right_rows, f"the changes of node {i} up to {when}, {rounds}"
 
 
-def run(node: Node, cases: int, seed: int, deadline: float | None = None) -> Counter:
-    """So many cases without the users' own functions; raises at the first that differs, its number in the message."""
+def run(node: Node, cases: int, seed: int, deadline: float | None = None, nested: bool = False) -> Counter:
+    """So many cases without the users' own functions; raises at the first that differs, its number in the message.
+
+    nested: only programs with a loop in a loop.
+    """
     counts: Counter = Counter()
     for number in count():
         if counts["cases"] == cases or (deadline is not None and time.monotonic() > deadline):
             break
         case, pool, _ = make_case(seed, number)
+        if nested and "2 nested loops" not in case.program.tags:
+            continue
         if functions_of(case.graph):
             counts["with functions, refused"] += 1
             answer = node.ask(question(case.graph, case, {}))
@@ -185,11 +186,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.explored", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--nested", action="store_true", help="only programs with a loop in a loop")
     parser.add_argument("--minutes", type=float, default=None, help="stop after so long")
     asked = parser.parse_args()
     started = time.monotonic()
     with Node() as node:
-        counts = run(node, asked.cases, asked.seed, started + 60 * asked.minutes if asked.minutes else None)
+        deadline = started + 60 * asked.minutes if asked.minutes else None
+        counts = run(node, asked.cases, asked.seed, deadline, asked.nested)
     print(f"seed {asked.seed}: {counts['cases']} programs, 0 different, {time.monotonic() - started:.1f} s")
     print("  " + ", ".join(f"{kind} {many}" for kind, many in sorted(counts.items()) if kind != "cases"))
     return 0

@@ -21,12 +21,12 @@ from random import Random
 
 import numpy as np
 
+from ebbflow.durable.store import Files, Store
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.oracle import Values, complete, lower_envelope
 from ebbflow.runtime.spark import blobs, task
 from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.runtime import SparkRuntime
-from ebbflow.trace.store import Files, Store
 from tests.meaning.cases import make_case
 from tests.meaning.runtimes import arrays, encoded, frontier_sources, taken
 

@@ -12,11 +12,12 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow import limits
-from ebbflow.columns import pool as pools
+from ebbflow.columns import text_pool as pools
+from ebbflow.engine.host import BARRIER_SLICE, GENERAL_SLICE, SLICE, SLICE_IN_LOOPS
+from ebbflow.engine.worker import WORKERS_AT_MOST
 from ebbflow.errors import NumberOverflow, PlanError, TypeMismatch, WrongDiff, WrongTime
-from ebbflow.operators import along, block, consolidate, each
-from ebbflow.runtime.host import GENERAL_SLICE, MEETING_SLICE, SLICE, SLICE_IN_LOOPS
-from ebbflow.runtime.worker import WORKERS_AT_MOST
+from ebbflow.operators import block, consolidate
+from ebbflow.operators.reduce import presence_by_round, presence_by_value
 from ebbflow.trace import batch, clock, heap, segment, table
 from tests.trace.heaps import Bench
 
@@ -230,11 +231,11 @@ def test_a_rank_and_a_diff_fit_one_word():
 
 
 def test_a_rank_fits_below_the_place_of_a_value():
-    assert limits.TIMES_AT_ONCE <= each.RANK_MASK == (1 << each.PLACE_BITS) - 1
+    assert limits.TIMES_AT_ONCE <= presence_by_value.RANK_MASK == (1 << presence_by_value.INDEX_BITS) - 1
 
 
 def test_no_slice_has_more_times_than_ranks():
-    assert max(SLICE, SLICE_IN_LOOPS, GENERAL_SLICE, MEETING_SLICE) <= limits.TIMES_AT_ONCE == clock.RANKS_AT_MOST
+    assert max(SLICE, SLICE_IN_LOOPS, GENERAL_SLICE, BARRIER_SLICE) <= limits.TIMES_AT_ONCE == clock.RANKS_AT_MOST
 
 
 def test_the_list_of_columns_has_room_for_the_widest():
@@ -242,7 +243,7 @@ def test_the_list_of_columns_has_room_for_the_widest():
 
 
 def test_there_is_mail_for_every_worker():
-    assert WORKERS_AT_MOST == limits.WORKERS and heap.MAIL + heap.VECTOR * limits.WORKERS <= heap.COLD
+    assert WORKERS_AT_MOST == limits.WORKERS and heap.OUTBOXES + heap.VECTOR * limits.WORKERS <= heap.COLD
 
 
 def test_an_entry_of_the_directory_holds_the_number_of_any_key_of_a_batch():
@@ -253,7 +254,7 @@ def test_an_entry_of_the_directory_holds_the_number_of_any_key_of_a_batch():
 def test_slots_tell_lives_and_places_apart():
     assert consolidate.LIVES << consolidate.WHERE <= 2**62
     assert table.ADDRESS == (1 << 44) - 1  # words: 2**47 bytes, all that a process has
-    assert along.RUN_BITS + 43 <= 63
+    assert presence_by_round.RUN_BITS + 43 <= 63
 
 
 def test_sums_of_counted_copies_stay_words():

@@ -22,7 +22,7 @@ from ebbflow.algorithms.paths import (
 )
 from ebbflow.algorithms.ranking import degree, pagerank
 from ebbflow.algorithms.structure import all_triangles, clustering, core_number, k_core, triangles
-from ebbflow.frontend.column import unknown_name
+from ebbflow.frontend.aliases import unknown_name
 
 __all__ = [
     "all_triangles",

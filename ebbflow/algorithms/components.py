@@ -12,8 +12,8 @@ from __future__ import annotations
 from ebbflow.algorithms.contraction import contracted
 from ebbflow.algorithms.graphs import both_ways, directed, ids_of, reversed_, undirected
 from ebbflow.algorithms.naming import BETWEEN, LAST_TURN, least_heard, rank_of
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import col
 
 ROUNDS = (LAST_TURN + 1) * BETWEEN  # so far a name goes: those of the last turn as far as between two
 SHARES = (4096, 64)  # in which the least id of a part is looked for, as one of a hundred thousand would be slow

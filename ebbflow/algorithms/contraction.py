@@ -15,8 +15,8 @@ the level's own round, whichever way it came, so that a way that changes and a n
 from __future__ import annotations
 
 from ebbflow.algorithms.naming import rank_at
-from ebbflow.frontend.collection import Collection, iterate_together
-from ebbflow.frontend.column import col, lit
+from ebbflow.frontend.building.collection import Collection, iterate_together
+from ebbflow.frontend.building.column import col, lit
 from ebbflow.functions import greatest, least
 
 TOP = 256  # rounds before the ids of the lowest level are told; where levels are more it costs more, and is as right

@@ -7,11 +7,10 @@ Rule: the ends of an edge are of one type and never null, and a refusal says how
 
 from __future__ import annotations
 
-from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import DOUBLE, LONG, Schema, Type
-from ebbflow.errors import PlanError, TypeMismatch, UnknownColumn
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, col
+from ebbflow.errors import PlanError, TypeMismatch, UnknownColumn, did_you_mean
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import Column, col
 from ebbflow.functions import greatest, least
 
 
@@ -81,7 +80,7 @@ def weight_of(edges: Collection, weight: object, asking: str) -> Column | object
     if isinstance(weight, str) and weight not in edges.columns:
         raise UnknownColumn(
             f'{asking} looks for the weight "{weight}" in the edges, which have: {", ".join(edges.columns)}.',
-            hint=near(weight, edges.columns) or "Name one of them, or leave weight= out to count edges.",
+            hint=did_you_mean(weight, edges.columns) or "Name one of them, or leave weight= out to count edges.",
         )
     return weight
 

@@ -10,9 +10,9 @@ came, and two ids are never taken for one.
 
 from __future__ import annotations
 
-from ebbflow.columns import written as w
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, col, lit
+from ebbflow.expressions import ast as w
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import Column, col, lit
 from ebbflow.functions import floor, log2, sqrt, when
 
 LAST_TURN = 64  # four times the logarithm of the fourth root of the largest number, and one more

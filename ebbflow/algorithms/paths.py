@@ -11,8 +11,8 @@ from __future__ import annotations
 from ebbflow.algorithms.graphs import directed, ids_of, located, sources_of, weight_of
 from ebbflow.columns.schema import DOUBLE, LONG, Type
 from ebbflow.errors import TypeMismatch
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col, lit
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import col, lit
 from ebbflow.functions import count, max
 
 

@@ -10,8 +10,8 @@ import math
 
 from ebbflow.algorithms.graphs import directed, ids_of
 from ebbflow.errors import TypeMismatch
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col, lit
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import col, lit
 from ebbflow.functions import count, floor, sum
 
 ONE = 2**32  # units of a rank of 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ebbflow.algorithms.graphs import both_ways, directed, ids_of, undirected
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col, lit
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import col, lit
 from ebbflow.functions import count, floor, greatest, least, log2, pow, when
 
 

@@ -1,14 +1,13 @@
-"""Tables of Arrow, read where they lie.
+"""Arrow columns: record batches read in place into lanes.
 
-Arrow hands out a batch as one struct with the addresses of all its columns, and one kernel makes lanes of them: a batch
-costs a few calls, whatever the number of its columns.  What has ways of its own is left to `lanes.encode`, and so is
-whatever is to be refused, for it knows how to say so.
+Arrow exports a batch as one C struct with the addresses of all column buffers, and one kernel converts all columns: a
+batch costs a few calls, however many columns it has. Types that need conversion, and values that must be refused, are
+left to `lanes.encode`, which words the error.
 
-Nothing that a batch says of itself is believed: `RecordBatch.validate` compares its lengths with the sizes of its
-buffers, and the kernels see before they follow an offset that offsets never fall, that there are as many nulls as it
-says, and that text is UTF-8.
+The batch's own metadata is not trusted: `RecordBatch.validate` compares lengths with buffer sizes, and the kernels
+check that offsets do not decrease, that the null count is right and that text is UTF-8.
 
-Rule: what is read here is what `encode` would give, and of a batch that holds something else nothing is read.
+Rule: the lanes are those that `encode` would give; of a batch that this module cannot read completely, nothing is read.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns.evaluate import MAGNITUDE, NAN, lower_half
-from ebbflow.columns.kernel import address_of, inline, kernel
-from ebbflow.columns.lanes import is_valid
-from ebbflow.columns.meaning import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
-from ebbflow.columns.memory import all_memory, call_back, load_lane, store_lane
-from ebbflow.columns.pattern import Look, look
-from ebbflow.columns.pool import ODD, Pool, are_ascii, are_rising, intern, is_there, text_begins
+from ebbflow.columns.exact_sums import lower_half
+from ebbflow.columns.lanes import MAGNITUDE, NAN, is_valid
+from ebbflow.columns.patterns import TextMatcher, match_texts
+from ebbflow.columns.ranges import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 from ebbflow.columns.schema import LONG, NULL, Field, Type
+from ebbflow.columns.text_pool import ODD, Pool, are_ascii, are_rising, intern, is_there, text_begins
 from ebbflow.limits import TEXT_BYTES
+from ebbflow.native.kernel import address_of, inline, kernel
+from ebbflow.native.memory import all_memory, call_back, load_lane, store_lane
 
 # A struct of Arrow's C interface, in words; `RELEASE` is a function, the lists are addresses of addresses.
 LENGTH, NULL_COUNT, OFFSET, BUFFERS_AT, CHILDREN_AT, RELEASE, STRUCT = 0, 1, 2, 5, 6, 8, 10
@@ -211,7 +210,7 @@ def read_lanes(H, pool, words, ids, rows, first):
                 end = H[buffers + 2] + text_begins(H, data, form == WIDE_LOOKED, start + n)
                 if words[BELIEVED] == 0 and not are_ascii(H, begin, end):
                     return NOT_ASCII
-                look(H, ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
+                match_texts(H, ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
         elif form == TEXT or form == WIDE_TEXT:
             wide = form == WIDE_TEXT
             if n:
@@ -306,8 +305,8 @@ class Reader:
     (['ebb', None], [1, 2])
     """
 
-    def __init__(self, schema: pa.Schema, recipes: Sequence[tuple[int, int, int, int, int]], looks: object = None):
-        self.schema, self._looks = schema, looks  # kept, since recipes speak of where they lie
+    def __init__(self, schema: pa.Schema, recipes: Sequence[tuple[int, int, int, int, int]], matchers: object = None):
+        self.schema, self._matchers = schema, matchers  # kept, since recipes speak of where they lie
         self._recipes = np.array(recipes, np.int64).reshape(-1)
         self._lanes = len(recipes)
         self._texts = [name for name in schema.names if schema.field(name).type in _TEXTS["string"]]
@@ -316,12 +315,15 @@ class Reader:
 
     @staticmethod
     def of(
-        schema: pa.Schema, fields: Sequence[Field], numbers: Sequence[str] = (), looks: Mapping[int, Look] | None = None
+        schema: pa.Schema,
+        fields: Sequence[Field],
+        numbers: Sequence[str] = (),
+        matchers: Mapping[int, TextMatcher] | None = None,
     ) -> Reader | None:
         """A reader of columns by their names, and then of columns of whole numbers that are never null.
 
-        `looks`: by their places, fields of text of which is read what they are like.  None where the schema has other
-        columns than these, or they are not read here.
+        `matchers`: by their positions, fields of text of which is read what they are like.  None where the schema has
+        other columns than these, or they are not read here.
         """
         names = schema.names
         if sorted(names) != sorted([field.name for field in fields] + [*numbers]):
@@ -331,11 +333,11 @@ class Reader:
             found = recipe_of(schema.field(field.name).type, field.type)
             if found is None:
                 return None
-            asked = (looks or {}).get(len(recipes))
+            asked = (matchers or {}).get(len(recipes))
             if asked is not None:
                 found = LOOKED if found[0] == TEXT else WIDE_LOOKED, asked.address, 0
             recipes.append((names.index(field.name), *found, nulls))
-        return Reader(schema, recipes, looks)
+        return Reader(schema, recipes, matchers)
 
     def read(self, table: pa.Table | pa.RecordBatch, pool: Pool, room: np.ndarray | None = None) -> np.ndarray | None:
         """The lanes of a table of the schema, in `room` if they have its shape; None where there is something that is

@@ -16,7 +16,6 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 
-from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -37,7 +36,7 @@ from ebbflow.columns.schema import (
     Schema,
     Type,
 )  # fmt: skip
-from ebbflow.errors import DuplicateName, ReservedName, TypeMismatch, UnknownType
+from ebbflow.errors import DuplicateName, ReservedName, TypeMismatch, UnknownType, did_you_mean
 
 NAMES = {
     "long": LONG, "bigint": LONG, "int64": LONG, "int": INT, "integer": INT, "int32": INT, "short": SHORT,
@@ -192,7 +191,7 @@ def _named(text: str) -> Type:
         return NAMES[word]
     raise UnknownType(
         f'there is no type "{text.strip()}".',
-        hint=" ".join(filter(None, [near(word, [*NAMES, "decimal"]), f"There are: {KNOWN}."])),
+        hint=" ".join(filter(None, [did_you_mean(word, [*NAMES, "decimal"]), f"There are: {KNOWN}."])),
     )
 
 

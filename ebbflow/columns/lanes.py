@@ -1,9 +1,11 @@
-"""Values as lanes: one int64 word for a value of any type, in and out.
+"""Lanes: values of every type converted to int64 words, and back.
 
-The words order as the values do (text apart), null is the least of them, and equal values have equal words: -0.0 is
-0.0, every nan is one nan.  Whole columns go through Arrow's buffers; no row becomes a Python object on that way.
+Words order as values do (except text), null is the least word, and equal values have equal words: -0.0 becomes 0.0 and
+every nan becomes one nan. Whole columns are converted through Arrow's buffers; no row becomes a Python object on that
+path.
 
-Rule: what comes out is what went in.  A value that does not fit its column is refused, by column, row and value.
+Rule: decoding an encoded value gives the value. A value that does not fit its column is refused, with column, row and
+value in the message.
 """
 
 from __future__ import annotations
@@ -19,11 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ebbflow.columns.meaning import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
-from ebbflow.columns.pool import Pool
-from ebbflow.columns.resolve import near
+from ebbflow.columns.ranges import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
 from ebbflow.columns.schema import DIGITS, NULL, TIMESTAMP_NTZ, Field, Schema, Type
-from ebbflow.errors import TypeMismatch, UnknownColumn
+from ebbflow.columns.text_pool import Pool
+from ebbflow.errors import TypeMismatch, UnknownColumn, did_you_mean
 
 Lane = np.ndarray[Any, np.dtype[np.int64]]
 Lanes = np.ndarray[Any, np.dtype[np.int64]]
@@ -126,11 +127,11 @@ def _check_names(names: Iterable[Any], schema: Schema, where: str) -> None:
     told = ", ".join(map(str, names))[:SHOWN] or "none"
     for name in schema.names:
         if name not in names:
-            hint = near(name, [str(other) for other in names]) or f"Wanted are: {', '.join(schema.names)}."
+            hint = did_you_mean(name, [str(other) for other in names]) or f"Wanted are: {', '.join(schema.names)}."
             raise UnknownColumn(f'the column "{name}" is missing; {where}: {told}.', hint=hint)
     for name in names:
         if name not in schema:
-            hint = near(name, schema.names) or "Leave it out."
+            hint = did_you_mean(name, schema.names) or "Leave it out."
             raise UnknownColumn(
                 f"the column {_shown(name)} is not one of those wanted: {', '.join(schema.names)}.", hint=hint
             )
@@ -241,12 +242,15 @@ _READS = {**dict.fromkeys(("long", "int", "short", "byte"), "int"), "decimal": "
 
 def _hint(kind: Type, value: Any, otherwise: str | None = None) -> str:
     if kind.is_integer and isinstance(value, float | np.floating | Decimal):
-        return "Cast it first, for example with int(...) or .astype('int64'), so that it is you who rounds."
+        cast = "Cast it first, for example with int(...) or .astype('int64'), so that it is you who rounds."
+        missing = " Where pandas made floats of whole numbers because some are missing: .astype('Int64')."
+        return cast if isinstance(value, Decimal) else cast + missing
     if kind.is_integer and isinstance(value, bool | np.bool_):
         return 'Cast it with int(...), or declare the column "boolean".'
     if kind.is_integer and isinstance(value, int | np.integer):
         wider = "" if kind.name == "long" else '"long" is wider, '
-        return f'A {kind} is from {_least(kind)} to {BOUNDS[kind.name] - 1}; {wider}"string" holds any number.'
+        bounds = f"{_a(str(kind)).capitalize()} is from {_least(kind)} to {BOUNDS[kind.name] - 1}"
+        return f'{bounds}; {wider}"string" holds any number.'
     if kind.name == "date" and isinstance(value, datetime):
         return 'Take its day with .date(), or declare the column "timestamp".'
     if kind.name == "date" and isinstance(value, str):

@@ -1,16 +1,16 @@
-"""Local time: instants become what the clocks of a zone show, and back, by the zone's table.
+"""Local time: kernels that convert instants to the wall-clock time of a zone and back, by the zone's table.
 
-The clocks go forward or back when the offset changes: some times are left out, some are shown twice.  As in java.time,
-and so in Spark, of two instants the first is meant, and a time that is left out is as much later as the gap is long;
-both are the time less the offset before the change.
+When the offset changes, some local times do not exist and some occur twice. As in java.time, and so in Spark, an
+ambiguous local time means the earlier instant, and a skipped one is moved later by the length of the gap; in both cases
+the offset before the change is subtracted.
 
-Rule: for every instant and every local time these give what `zones` says of one.
+Rule: for every instant and every local time the result is that of `zones`.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import kernel
 from ebbflow.columns.zones import CHANGES, CYCLE, INSTANTS, LAST
+from ebbflow.native.kernel import kernel
 
 
 @kernel

@@ -1,9 +1,9 @@
-"""Schemas: the names and types of a collection's columns.
+"""Schema: the names and types of a collection's columns.
 
-Types carry Spark's names.  Every value of every type is one int64 word (a lane); `NULL` is the least word,
-so that nulls come first in every order and need no lane of their own.
+Types have Spark's names. Every value of every type is one int64 word (a *lane* holds one word per row); `NULL` is the
+least word, so nulls come first in every order and need no lane of their own.
 
-Rule: a schema is an ordered tuple of distinctly named fields; the order is the order written.
+Rule: a schema is an ordered tuple of fields with distinct names, in the order in which they were written.
 """
 
 from __future__ import annotations
@@ -86,6 +86,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
+    """The columns of a collection or a result: names with their types, in order.
+
+    >>> import ebbflow as ebb
+    >>> schema = ebb.Dataflow().input("edges", "src long, dst long").schema
+    >>> print(schema)
+    src long, dst long
+    >>> schema.names
+    ('src', 'dst')
+    """
+
     fields: tuple[Field, ...]
 
     @cached_property

@@ -1,12 +1,12 @@
-"""Time zones: what the clocks of a place show at an instant.
+"""Time zones: the offset from UTC of a zone at an instant.
 
-Python's `zoneinfo` tells it for one instant, which is the plain meaning.  For whole columns the same rules become a
-table of words: the instants at which the offset from UTC changes, and the offsets between them.  Rules that go on
-without end repeat every 400 years, as the calendar does, so the table holds 400 years of them.
+Python's `zoneinfo` gives it for one instant and defines the meaning. For whole columns the same rules become a table of
+words: the instants at which the offset changes, and the offsets between them. Rules without an end repeat every 400
+years, as the calendar does, so the table holds 400 years of them.
 
-Names are Spark's: regions of the tz database, offsets like "+05:30" or "UTC+2", Java's three letters.
+Names are Spark's: regions of the tz database, offsets such as "+05:30" or "UTC+2", Java's three-letter names.
 
-Rule: the table gives, for every instant of the years 1 to 9999, the offset that `zoneinfo` gives.
+Rule: for every instant of the years 1 to 9999 the table gives the offset that `zoneinfo` gives.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.fingerprint import fingerprint, fingerprints
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.layout import Box, Line, picture
+from ebbflow.dataflow.node_names import detail, kind
 from ebbflow.dataflow.order import Block, blocks
 from ebbflow.dataflow.plan_json import from_json, functions_of, to_json
-from ebbflow.dataflow.words import detail, kind
 
 __all__ = ["dot", "fingerprint", "fingerprints", "from_json", "functions_of", "html", "text", "to_json"]
 

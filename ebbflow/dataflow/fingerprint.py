@@ -1,13 +1,13 @@
-"""Fingerprints: whether two programs, or two nodes, compute the same, told by a few letters.
+"""Fingerprint: a short hash of what a program, or a node, computes.
 
-A checkpoint belongs to the program that made it, and a trace to the node that filled it.  So a fingerprint depends
-on what is computed and on nothing else: not on node numbers, names, lines, nor on what stands beside a node.
+A checkpoint belongs to the program that made it, and a trace to the node that filled it. So a fingerprint depends on
+what is computed and on nothing else: not on node numbers, names, lines, or neighbouring nodes.
 
-A node's is made of its content and of its sources'.  A loop bites its own tail, so the fingerprints of its variables
-are refined a few times: each pass looks one round further into every loop.
+A node's fingerprint is made from its content and its sources' fingerprints. A loop refers to itself, so the
+fingerprints of its variables are refined a few times: each pass includes one more round of every loop.
 
-Rule: another process computes the same letters.  User's functions count by name and compiled code, so a program
-that has some is not recognised by another version of Python; values they close over do not count.
+Rule: every process computes the same fingerprint. Users' functions count by name and bytecode, so a program that has
+some gets another fingerprint under another version of Python; values that they close over do not count.
 """
 
 from __future__ import annotations

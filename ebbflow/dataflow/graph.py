@@ -31,6 +31,7 @@ class Graph:
     def __init__(self, coordinates: tuple[str, ...] = ("time",)):
         self.coordinates = coordinates
         self.timezone: str | None = None  # the zone that the program states, whose clocks it reads
+        self.ansi = False  # whether a division by zero and a cast that fails refuse the step
         self.nodes: list[n.Node] = []
         self.schemas: list[Schema] = []
         self.scopes: list[tuple[int, ...]] = []  # the loops a node is in, outermost first
@@ -172,7 +173,7 @@ class Graph:
         """A graph of only what these nodes depend on; inputs may stand instead of some of it."""
         inputs = instead or {}
         graph = Graph(self.coordinates)
-        graph.timezone, graph.loops = self.timezone, list(self.loops)
+        graph.timezone, graph.ansi, graph.loops = self.timezone, self.ansi, list(self.loops)
         moved: dict[int, int] = {}
         for number in sorted(self.ancestors(*targets, up_to=inputs)):
             node = inputs[number] if number in inputs else renumbered(self.nodes[number], moved)

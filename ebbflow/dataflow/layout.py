@@ -1,10 +1,10 @@
-"""A picture's geometry: where boxes, frames and lines go, before anything is drawn.
+"""Layout: the coordinates of boxes, frames and lines of a drawn graph.
 
 Each block is laid out by itself, inner loops first, so that a loop is one box of its size in the block around it.
-Within a block the parts stand in rows by longest path, ordered by the mean place of what they read; a line that spans
-several rows gets a lane of its own in each row it crosses.
+Within a block the parts are in rows by longest path, ordered by the mean position of what they read; a line that spans
+several rows gets a track of its own in each row it crosses.
 
-Rule: boxes of one block never overlap, a loop's frame holds all that is in the loop, and a line touches no box but the
+Rule: boxes of one block never overlap, a loop's frame contains all parts of the loop, and a line touches no box but the
 two it connects and frames it has to cross.
 """
 
@@ -73,7 +73,7 @@ def picture(graph: Graph, size: Callable[[int], Size]) -> Picture:
     """Where everything goes; `size` says how large a node's box must be."""
     drawn = _Drawn(graph, blocks(graph), size)
     found = Picture(drawn.width, drawn.height)
-    drawn.place(0.0, 0.0, found)
+    drawn.partition_key(0.0, 0.0, found)
     found.lines.sort(key=lambda line: (line.back, line.source, line.target))
     return found
 
@@ -211,7 +211,7 @@ class _Drawn:
 
     # ---- putting it down
 
-    def place(self, x: float, y: float, found: Picture) -> None:
+    def partition_key(self, x: float, y: float, found: Picture) -> None:
         """Everything in this block, its corner at (x, y)."""
         self.x, self.y = x, y
         if self.block.loop is not None:
@@ -220,7 +220,7 @@ class _Drawn:
             if part.node is not None:
                 found.boxes[part.node] = Box(x + part.x, y + self.tops[part.row], part.width, part.height)
             elif part.loop is not None:
-                part.loop.place(x + part.x, y + self.tops[part.row], found)
+                part.loop.partition_key(x + part.x, y + self.tops[part.row], found)
         for edge in self.edges:
             if edge.end not in self.exits.values():
                 found.lines.append(Line(edge.source, edge.target, tuple(self._path(edge, found))))

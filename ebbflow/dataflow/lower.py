@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ebbflow.columns.expression import Call, Column, Expr
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.order import Block, blocks
+from ebbflow.expressions.typed import Call, Column, Expr
 from ebbflow.operators import node as kinds
-from ebbflow.operators import reducers
+from ebbflow.operators.reduce import answers
 
 MANY_PATHS = 6
 
@@ -131,7 +131,7 @@ class Cell:
     follows: Cell | None = None  # of a cell that Python feeds: the one that asks
     readers: int = 0  # joins that read a reduction's output
     limit: int | None = None
-    place: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
+    partition_key: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
     local: frozenset[int] = frozenset()  # the pipes (by id) whose rows are on the right worker already
     notes: list[str] = field(default_factory=list)
 
@@ -213,7 +213,7 @@ class _Lowering:
         self.turn_joins()
         for i in sorted(self.wanted):
             self.connect(i)
-        self.choose_places()
+        self.choose_partition_keys()
         inputs = {
             node.name: self.emitters[i]
             for i, node in enumerate(graph.nodes)
@@ -318,24 +318,24 @@ class _Lowering:
                 key = self.indexed[i]
                 values = tuple(name for name in node.schema.names if name not in key)
                 schema = Schema(tuple(Field(name, node.schema[name]) for name in key + values))
-                return self.cell(kinds.REDUCE, i, schema, key=key, values=values, op=reducers.EACH)
+                return self.cell(kinds.REDUCE, i, schema, key=key, values=values, op=answers.DISTINCT_BY_VALUE)
             case n.Threshold(None):
-                op, values = reducers.DISTINCT, ()
+                op, values = answers.DISTINCT, ()
             case n.Threshold():
-                op, values = reducers.ASKED, ()
+                op, values = answers.USER_FUNCTION, ()
             case n.Aggregates(aggregates):
                 values = tuple(dict.fromkeys(a.column for a in aggregates if a.column is not None))
                 ops = {a.op for a in aggregates}
                 if ops <= {"count_rows"}:
-                    op = reducers.COUNTED
+                    op = answers.COUNTED
                 elif ops <= {"count_rows", "count", "sum", "avg"} and not self.general:
-                    op = reducers.SUMMED
+                    op = answers.SUMMED
                 else:
-                    op = reducers.BAGGED
+                    op = answers.BAGGED
             case n.Top():
-                op = reducers.TOPPED
+                op = answers.TOPPED
             case n.Own():
-                op = reducers.ASKED
+                op = answers.USER_FUNCTION
         return self.cell(kinds.REDUCE, i, node.schema, key=node.key, values=values, op=op)
 
     # ---- arrangements -----------------------------------------------------------------------
@@ -516,47 +516,51 @@ class _Lowering:
 
     # ---- placement --------------------------------------------------------------------------
 
-    def choose_places(self) -> None:
+    def choose_partition_keys(self) -> None:
         """Which columns decide the worker of a row, chosen so that few pipes need an exchange."""
         for cell in self.cells:
             if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
-                cell.place = cell.key
+                cell.partition_key = cell.key
         for cell in self.cells:  # an index of a reduction by part of its key: the reduction is placed by that part
             if cell.kind != kinds.ARRANGE:
                 continue
             for pipe in cell.pipes:
                 origin = pipe.origin(cell.key, cell.key + cell.values)
                 reduction = pipe.source
-                if reduction.kind == kinds.REDUCE and reduction.place == reduction.key and not reduction.readers:
+                if (
+                    reduction.kind == kinds.REDUCE
+                    and reduction.partition_key == reduction.key
+                    and not reduction.readers
+                ):
                     if origin and set(origin) < set(reduction.key):
-                        reduction.place = origin
+                        reduction.partition_key = origin
         for cell in self.cells:
             if cell.kind == kinds.OUTPUT:
-                come = {shown_place(pipe, cell.schema.names) for pipe in cell.pipes}
-                cell.place = (come.pop() if len(come) == 1 else ()) or cell.schema.names
+                come = {output_partition(pipe, cell.schema.names) for pipe in cell.pipes}
+                cell.partition_key = (come.pop() if len(come) == 1 else ()) or cell.schema.names
             local = [pipe for pipe in cell.pipes if is_local(pipe, cell)]
             cell.local = frozenset(map(id, local))
             if local and cell.kind != kinds.OUTPUT:
                 cell.notes.append(f"{len(local)} of {len(cell.pipes)} exchanges left out: the rows are there already")
 
 
-def placed_by(cell: Cell) -> tuple[str, ...] | None:
+def partitioned_by(cell: Cell) -> tuple[str, ...] | None:
     """The columns of the rows a cell emits by which they are placed on workers, where that is known."""
     if cell.kind in (kinds.REDUCE, kinds.SETTLE):
-        return cell.place
-    if cell.kind == kinds.JOIN and cell.left is not None and cell.left.cell.place is not None:
+        return cell.partition_key
+    if cell.kind == kinds.JOIN and cell.left is not None and cell.left.cell.partition_key is not None:
         shown = {(side, column): name for name, side, column in cell.columns}
         names = [shown.get((0, column), shown.get((1, other))) for column, other in key_pairs(cell)]
         return tuple(name for name in names if name) if all(names) else None
     return None
 
 
-def shown_place(pipe: Pipe, names: tuple[str, ...]) -> tuple[str, ...]:
+def output_partition(pipe: Pipe, names: tuple[str, ...]) -> tuple[str, ...]:
     """The columns of rows called `names` by which the pipe's source has placed them; none where that is not known, or
     not all of them are shown.
     """
     origins = [pipe.origin((name,), names) for name in names]
-    wanted = [(column,) for column in placed_by(pipe.source) or ()]
+    wanted = [(column,) for column in partitioned_by(pipe.source) or ()]
     return tuple(names[origins.index(column)] for column in wanted) if all(w in origins for w in wanted) else ()
 
 
@@ -564,13 +568,13 @@ def key_pairs(join: Cell) -> list[tuple[str, str]]:
     """The columns that place a join's two sides: both hash the same values, in the order of the key."""
     assert join.left is not None and join.right is not None
     pairs = dict(zip(join.left.key, join.right.key, strict=True))
-    return [(column, pairs[column]) for column in join.left.cell.place or ()]
+    return [(column, pairs[column]) for column in join.left.cell.partition_key or ()]
 
 
 def is_local(pipe: Pipe, cell: Cell) -> bool:
     """Whether the rows of a pipe are on the right worker already."""
-    if cell.place is None:
+    if cell.partition_key is None:
         return True
     names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE) else cell.schema.names
-    origin = pipe.origin(cell.place, names)
-    return origin is not None and origin == placed_by(pipe.source)
+    origin = pipe.origin(cell.partition_key, names)
+    return origin is not None and origin == partitioned_by(pipe.source)

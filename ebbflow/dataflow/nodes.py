@@ -1,7 +1,7 @@
-"""The node kinds: data, no behaviour.
+"""Node kinds: frozen data, no behaviour.
 
-A node refers to its sources by their number in the graph.  Everything a person writes is composed of these
-few kinds; distinct, count, outer joins, top and iterate have no node of their own.
+A node refers to its sources by their number in the graph. Everything that users write is composed of these few kinds;
+distinct, count, outer joins, top and iterate have no node of their own.
 
 Rule: nodes are frozen and compare by content, so that the graph can keep each one once.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ebbflow.columns.expression import Expr
 from ebbflow.columns.schema import Schema
+from ebbflow.expressions.typed import Expr
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ebbflow.columns.expression import Call, Column, Expr
-from ebbflow.columns.operations import same_words
 from ebbflow.columns.schema import BOOLEAN, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Pipe, Plan, Stage
+from ebbflow.expressions.operations import same_words
+from ebbflow.expressions.typed import Call, Column, Expr
 from ebbflow.operators import node as kinds
 
 
@@ -31,8 +31,8 @@ def _breaches(plan: Plan, cell: Cell) -> Iterator[str]:
         yield f"two of its columns have one name: {cell.schema}"
     if cell.kind == kinds.JOIN:
         yield from _of_join(cell)
-    if cell.place is not None and not set(cell.place) <= set(cell.key or cell.schema.names):
-        yield f"rows are placed by {cell.place}, of the key {cell.key or cell.schema.names}"
+    if cell.partition_key is not None and not set(cell.partition_key) <= set(cell.key or cell.schema.names):
+        yield f"rows are placed by {cell.partition_key}, of the key {cell.key or cell.schema.names}"
     wanted = _kept(plan, cell)
     for pipe in cell.pipes:
         yield from _of_pipe(pipe, wanted)

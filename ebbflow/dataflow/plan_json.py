@@ -14,12 +14,12 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from ebbflow.columns.expression import Call, Column, Expr, Literal
 from ebbflow.columns.schema import Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
 from ebbflow.dataflow.rules import check
 from ebbflow.errors import Place, PlanError
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 VERSION = 1
 Json = dict[str, Any]

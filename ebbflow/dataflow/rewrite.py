@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ebbflow.columns.expression import Call, Column, Expr, columns_of
-from ebbflow.columns.resolve import nested_too_deep
 from ebbflow.columns.schema import BOOLEAN, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, renumbered
+from ebbflow.expressions.resolve import nested_too_deep
+from ebbflow.expressions.typed import Call, Column, Expr, columns_of
 
 Mapping = dict[int, int]
 

@@ -15,13 +15,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from ebbflow import limits
-from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.operations import same_words
 from ebbflow.columns.schema import LONG, RESERVED, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.node_names import called, expression, kind, loop_called
 from ebbflow.dataflow.order import Tangled, blocks
-from ebbflow.dataflow.words import called, expression, kind, loop_called
 from ebbflow.errors import PlanError
+from ebbflow.expressions.operations import same_words
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 if TYPE_CHECKING:
     from ebbflow.dataflow.graph import Graph

@@ -1,10 +1,10 @@
-"""Stages: parts of a program that can be complete at different times.
+"""Stage: a part of a program that can be complete at a different time than the others.
 
-An output waits for the inputs it depends on and for no others.  Where outputs depend on different inputs, the program
-is cut: a stage holds the nodes that are needed by the same outputs as far as inputs go, and what a later stage reads
-of an earlier one is an output there and an input here.
+An output waits for the inputs it depends on and for no others. Where outputs depend on different inputs, the program is
+divided: a stage has the nodes that are needed by the same outputs as far as inputs go; what a later stage reads of an
+earlier one is an output there and an input here.
 
-Rule: a stage's inputs are those of the earlier stages it reads, or more; a loop is never cut.
+Rule: a stage's inputs are those of the earlier stages it reads, or more; a loop is never divided.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A graph in a time zone: what reads clocks and calendars knows whose.
+"""Time zone of a graph: the zone becomes an option of every expression that depends on it.
 
-A program is written before it is known where it runs.  When it does, the zone becomes a part of every expression that
-depends on it, so that the plan that is run, sent to a task, compared with a checkpoint's or asked of the oracle says
-all there is to say.
+A program is written before it is known where it runs. When it runs, its zone is added to the plan, so that the plan
+that is run, sent to a task, compared with a checkpoint's or given to the oracle is complete.
 
 Rule: nodes keep their numbers, and a graph in UTC is the graph itself.
 """
@@ -11,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ebbflow.columns.operations import in_zone
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
+from ebbflow.expressions.operations import in_zone
 
 
 def zoned(graph: Graph, zone: str | None) -> Graph:

@@ -8,7 +8,10 @@ Rule: a second spelling stands in these tables and in its class; tests go throug
 
 from __future__ import annotations
 
-from ebbflow.frontend import pyspark_words
+from collections.abc import Iterable
+
+from ebbflow.errors import UnknownMethod, did_you_mean
+from ebbflow.frontend import pyspark_names
 
 # PySpark's spellings -> our words.  Each is a method of its class, where editors and type checkers find it.
 COLLECTION = {
@@ -59,7 +62,7 @@ _FIRST = (
 
 # What other tools call it -> what to write here.
 FOREIGN: dict[str, str] = {
-    **pyspark_words.COLLECTION,
+    **pyspark_names.COLLECTION,
     "merge": "join(other, on=...) joins; rows that replace others are flow.input(..., key=...) with live.upsert",
     "assign": "with_columns(name=...) adds or replaces columns",
     "mutate": "with_columns(name=...) adds or replaces columns",
@@ -198,11 +201,11 @@ FOREIGN_SESSION: dict[str, str] = {
     "output": "flow.output(name, collection), before flow.run()",
     "input": "flow.input(name, schema), before flow.run()",
 }
-FOREIGN_FUNCTION = pyspark_words.FUNCTIONS
-FOREIGN_GROUPED: dict[str, str] = {**FOREIGN, "head": "top(n, order_by=...)", **pyspark_words.GROUPED}
+FOREIGN_FUNCTION = pyspark_names.FUNCTIONS
+FOREIGN_GROUPED: dict[str, str] = {**FOREIGN, "head": "top(n, order_by=...)", **pyspark_names.GROUPED}
 FOREIGN_MODULE: dict[str, str] = {
-    "Window": pyspark_words.WINDOW,
-    "WindowSpec": pyspark_words.WINDOW,
+    "Window": pyspark_names.WINDOW,
+    "WindowSpec": pyspark_names.WINDOW,
     "SparkSession": "ebb.spark() gives a session that works; flow.run(spark) and flow.stream(spark) take your own",
     "DataFrame": "Collection is what programs are built of, Table what results are",
     "Row": "rows are plain tuples",
@@ -212,7 +215,7 @@ FOREIGN_MODULE: dict[str, str] = {
     "input": "flow.input(name, schema), with flow = ebb.Dataflow()",
 }
 FOREIGN_COLUMN: dict[str, str] = {
-    **pyspark_words.COLUMN,
+    **pyspark_names.COLUMN,
     "fillna": "fill_null(value)",
     "isna": "is_null()",
     "notna": "is_not_null()",
@@ -241,3 +244,22 @@ FOREIGN_COLUMN: dict[str, str] = {
 def ours(words: str) -> str:
     """What to write here, as a hint."""
     return f"{words}." if words[0].isupper() else f"Here: {words}."
+
+
+def unknown_method(name: str, owner: str, foreign: dict[str, str], known: Iterable[str]) -> AttributeError:
+    """Plain for Python's own probing (__array__, _repr_png_), else a sentence with our word or near ones."""
+    if name.startswith("_"):
+        return AttributeError(name)
+    if name in foreign:
+        return UnknownMethod(f'{owner} has no "{name}".', hint=ours(foreign[name]))
+    return UnknownMethod(
+        f'{owner} has no "{name}".', hint=did_you_mean(name, known) or f"There are: {', '.join(known)}."
+    )
+
+
+def unknown_name(module: str, name: str, known: Iterable[str], foreign: dict[str, str] | None = None) -> AttributeError:
+    """For a module: plain for Python's own probing, else a sentence with our word or near ones."""
+    if name.startswith("_"):
+        return AttributeError(name)
+    hint = ours(foreign[name]) if foreign and name in foreign else did_you_mean(name, known)
+    return UnknownMethod(f'{module} has no "{name}".', hint=hint or f"dir({module}) lists what there is.")

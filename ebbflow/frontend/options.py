@@ -1,19 +1,18 @@
-"""Options: what a method can be told by name.
+"""Options: the keyword arguments of public methods, checked by name, type and range.
 
-A public method has few of them, each with its type and range.  What only tests and benchmarks set, sizes of the engine
-that no result depends on, goes by another door, `Dataflow._run_tuned`.
+What only tests and benchmarks set, sizes of the engine that no result depends on, is passed through
+`Dataflow._run_tuned`.
 
-Rule: a name that a method does not have is refused, with the one that was probably meant.
+Rule: an unknown name is refused, with the one that was probably meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ebbflow.columns.resolve import near
-from ebbflow.errors import TypeMismatch, UnknownOption
+from ebbflow.errors import TypeMismatch, UnknownOption, did_you_mean
 
-OF_A_RUN = ("workers", "history", "checkpoint")
+OF_A_RUN = ("workers", "history", "checkpoint", "explore")
 ON_SPARK = ("shards", "history", "checkpoint", "task_bytes")
 OF_A_STREAM = ("shards", "history", "task_bytes")
 LEAST_TASK_BYTES = 1 << 20
@@ -25,7 +24,9 @@ def refuse_unknown(verb: str, given: Mapping[str, object], known: Sequence[str])
         if option not in known:
             listed = [f"{name}=" for name in known]
             has = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
-            raise UnknownOption(f'{verb} has no option "{option:.60}".', hint=near(option, known) or f"It has {has}.")
+            raise UnknownOption(
+                f'{verb} has no option "{option:.60}".', hint=did_you_mean(option, known) or f"It has {has}."
+            )
 
 
 def check_task_bytes(given: object) -> None:

@@ -1,35 +1,36 @@
-"""Arrange: keep rows by key, and show what is new to the joins that read them.
+"""Arrange: store rows by key, and hand new rows to the joins that read the arrangement.
 
-Rows wait in the bucket of their rounds until the walk comes there; then each key's rows are consolidated, stored and
-shown.  A settling node does the same without storing anything: it sends on what did not cancel.
+Rows are buffered in the bucket of their rounds until the walk reaches these rounds; then each key's rows are
+consolidated, stored and joined. A settling node does the same without storing: it sends on the rows that did not
+cancel.
 
-Rule: a key's rows of one round are shown once, together, consolidated.
+Rule: the rows of a key at one round are handed to joins once, together and consolidated.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
-from ebbflow.operators.bulk import drop_bulk, sum_equal
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.operators.edges import lighten_joins
-from ebbflow.operators.join import NOBODY, RECORDS, catch_up, is_looked_for, show_readers, who_looks
-from ebbflow.operators.near import AHEAD, ask_for_keys, ask_for_visits
+from ebbflow.operators.hash_sort import drop_bulk, sum_equal
+from ebbflow.operators.join.product_rule import NOBODY, RECORDS, catch_up, has_partner, keys_joined, show_readers
 from ebbflow.operators.node import (
     B_ITEMS,
-    B_PARTS,
+    B_PARTITIONS,
     B_PUT_OFF,
     B_SERIAL,
     KIND,
     MOST_ROUNDS,
     NO_TIME,
     NUMBER,
+    PENDING_HEAD,
     ROUNDS_FIELD,
     SETTLE,
     TB,
-    WAITING,
     emit,
 )
-from ebbflow.operators.parted import parts_of, spill_parts, take_part
-from ebbflow.operators.sealing import begin_sealing, end_sealing, put_down
+from ebbflow.operators.partitions import partitions_of, spill_partitions, take_partition
+from ebbflow.operators.prefetch import AHEAD, prefetch_keys, prefetch_visits
+from ebbflow.trace.batch_builder import begin_batch, finish_batch, put_key_rows
 from ebbflow.trace.heap import (
     BITS,
     BULK,
@@ -58,7 +59,7 @@ from ebbflow.trace.heap import (
     reserve,
     same,
 )
-from ebbflow.trace.packed import (
+from ebbflow.trace.packed_rows import (
     FIRST,
     LANES,
     LISTS,
@@ -101,7 +102,7 @@ def visit_key(H, W, nd, tb, rc, rounds, items, head, count):
             H[q] = H[items + x + 1]
             H[q + 1] = H[items + x + 2]
             for k in range(2, w):
-                H[q + k] = H[items + x + WAITING + nk - 2 + k]
+                H[q + k] = H[items + x + PENDING_HEAD + nk - 2 + k]
         x = H[items + x]
     d = q
     n = 1 if count and H[d + 1] else 0
@@ -231,8 +232,8 @@ def seal_part(H, W, nd, tb, row, n, f, g, rounds):
                     if H[diff] > DIFF_AT_MOST or H[diff] < -DIFF_AT_MOST:
                         fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[diff - 1], H[diff], diff + 2, step - 3)
                         H[diff] = 0
-            put_down(H, W, tb, f, row, m, step, 0, 0)
-            if g and is_looked_for(H, nd, 0, row + 3, H[row + 2]):
+            put_key_rows(H, W, tb, f, row, m, step, 0, 0)
+            if g and has_partner(H, nd, 0, row + 3, H[row + 2]):
                 for x in range(row, row + m * step, step):
                     put_row(H, W, g, list_at(g, 0), H[x], H[x + 1], x + 3)
         row += m * step
@@ -243,11 +244,11 @@ def visit_bulk(H, W, nd, tb, parts, rounds):
     """Rows that wait in parts: keys that have no record are sealed into a batch, then shown."""
     nk = H[tb + KEYS]
     settles = H[nd + KIND] == SETTLE
-    f = 0 if settles else begin_sealing(H, W, tb)
-    looks = NOBODY if settles else who_looks(H, nd, 0)
+    f = 0 if settles else begin_batch(H, W, tb)
+    looks = NOBODY if settles else keys_joined(H, nd, 0)
     g = new_pack(H, W, H[f + LANES], 1) if looks == RECORDS else 0
     for i in range(H[parts + LISTS]):
-        n = take_part(H, W, parts, i, nk)
+        n = take_partition(H, W, parts, i, nk)
         blame(H, W, H[nd + NUMBER], 0, 0, 1)
         H[W + DELTAS] += n
         if settles:
@@ -256,7 +257,7 @@ def visit_bulk(H, W, nd, tb, parts, rounds):
             seal_part(H, W, nd, tb, H[W + BULK + PTR], n, f, g, rounds)
     drop_pack(H, W, parts)
     if not settles:
-        end_sealing(H, W, tb, f, rounds)
+        finish_batch(H, W, tb, f, rounds)
         if looks != NOBODY:
             show_sealed(H, W, nd, tb, g if g else f, rounds)
         drop_pack(H, W, f)
@@ -273,30 +274,30 @@ def visit_rows(H, W, nd, bucket, rounds):
     """
     tb = H[nd + TB]
     nk = H[tb + KEYS]
-    step = WAITING + nk + H[tb + WIDTH] - 2
+    step = PENDING_HEAD + nk + H[tb + WIDTH] - 2
     v = bucket + B_ITEMS
-    parts = H[bucket + B_PARTS]
+    parts = H[bucket + B_PARTITIONS]
     count = H[v + LEN] // step + (H[parts + ROWS] if parts else 0)
     bulky = count >= H[W + SEAL] and H[tb + COUNT] + count > H[W + KEEP] and H[bucket + B_PUT_OFF] == 0
     if bulky and H[W + GENERAL] == 0:
-        parts = parts_of(H, W, nd, bucket, v)
+        parts = partitions_of(H, W, nd, bucket, v)
         drop_vector(H, W, v)
         visit_bulk(H, W, nd, tb, parts, rounds)
         return
     if parts:
-        spill_parts(H, W, parts, v, nk)
+        spill_partitions(H, W, parts, v, nk)
     serial = H[bucket + B_SERIAL]
     rows = H[v + PTR]
     n = H[v + LEN]
     cap = H[v + CAP]  # the bucket's own words may be overwritten while its rows are visited
     for x in range(0, n, step):
         if x % (AHEAD * step) == 0:
-            ask_for_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+            prefetch_keys(H, W, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
         row = rows + x
-        if x and same(H, row + WAITING, row - step + WAITING, nk):  # the key before it
+        if x and same(H, row + PENDING_HEAD, row - step + PENDING_HEAD, nk):  # the key before it
             rc = H[row - step + 3]
         else:
-            rc = record_of(H, W, tb, row + WAITING, H[row + 3])
+            rc = record_of(H, W, tb, row + PENDING_HEAD, H[row + 3])
         H[row + 3] = rc
         if H[rc + nk + DONE] == serial:
             H[rows + x] = H[rc + nk + HEAD]
@@ -305,7 +306,7 @@ def visit_rows(H, W, nd, bucket, rounds):
         H[rc + nk + HEAD] = x
     for x in range(0, n, step):
         if x % (AHEAD * step) == 0:
-            ask_for_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+            prefetch_visits(H, W, nd, tb, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
         if H[W + ERROR]:
             break
         rc = H[rows + x + 3]

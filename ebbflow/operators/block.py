@@ -1,22 +1,21 @@
-"""Blocks: a few hundred rows at a time, column by column, on their way along an edge.
+"""Block: a few hundred rows, column by column, on their way along an edge.
 
-A block has a list of columns, each an address and a step from row to row; so rows that lie side by side, columns that
-lie one after the other and a constant are all columns.  To pick lanes is to pick columns; an expression program runs
-over a whole column at each of its steps.
+A block is a list of columns, each an address and a stride; so adjacent rows, adjacent columns and a constant are all
+columns. Selecting lanes is selecting columns; an expression program runs over a whole column in each of its steps.
 
-Rule: after `run_stages` the columns are those of the rows that arrive, and ranks and diffs are theirs.
+Rule: after `run_stages` the block has the columns, ranks and diffs of the rows that arrive at the next node.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.evaluate import BLOCK_ROWS, REGISTERS, interpret, interpret_block
-from ebbflow.columns.kernel import inline, kernel
-from ebbflow.columns.memory import load_lane, store_lane
+from ebbflow.expressions.interpreter import BLOCK_ROWS, REGISTERS, interpret, interpret_block
 from ebbflow.limits import COLUMNS
+from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import load_lane, store_lane
 from ebbflow.trace.heap import PTR, ROW, ROW2, mix_in, mixed
 
 # ---- the room for a block: per row a hash, the place of an entry, rank, diff, and whether it is kept ----------
-HASHES, PLACES, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in range(5))
+HASHES, ROW_TARGETS, BLOCK_RANKS, BLOCK_DIFFS, CHOSEN = (BLOCK_ROWS * i for i in range(5))
 BANKS = 5 * BLOCK_ROWS  # two banks of registers, by turns the source and the result of a stage
 BANK = REGISTERS * BLOCK_ROWS
 COLUMNS_AT = BANKS + 2 * BANK  # the list of columns, then room to make the next one

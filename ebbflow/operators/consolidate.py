@@ -1,38 +1,37 @@
-"""Consolidation: rows that mean the same become one row with the sum of their diffs.
+"""Consolidation: equal rows at one time become one row with the sum of their diffs.
 
-An output keeps the rows of the slice in a vector `lanes, rank, diff`, and finds a row again by a hash of its lanes
-and rank; a settling node does the same for the rows of one round of a loop, so that differences that cancel stop
-circulating.
+An output keeps the rows of a slice in a vector `lanes, rank, diff`, with a hash index over lanes and rank. A settling
+node does the same for the rows of one round of a loop, so that differences that cancel stop circulating.
 
-An output whose rows come consolidated may be told of a place: then they go straight there, column by column and with
-their times, as long as there is room.
+An output whose rows arrive consolidated can write them directly into a result buffer, column by column and with their
+times, as long as there is room.
 
-Rule: within a slice, lanes and rank occur once; a row whose diffs sum to zero is left out when the rows are taken.
-Rows at a place come before those in the vector.
+Rule: within a slice each pair of lanes and rank occurs once, and rows with a sum of zero are left out when the output
+is read. Rows in the result buffer come before those in the vector.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
-from ebbflow.columns.memory import ask_for
+from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import prefetch
 from ebbflow.operators.block import COLUMNS_AT
 from ebbflow.operators.node import (
     BUFFER,
+    DIRECT_AT,
+    DIRECT_ROOM,
+    DIRECT_ROWS,
+    DIRECT_STEP,
+    DIRECT_TIMES,
     LANES,
     NUMBER,
-    PLACE_AT,
-    PLACE_ROOM,
-    PLACE_STEP,
-    PLACE_TIMES,
-    PLACED,
     RAW,
     SPEC,
 )
 from ebbflow.trace.heap import (
     BLOCK,
+    CACHED_SLOTS,
     CAP,
     LEN,
-    NEAR,
     PTR,
     SUM_OVERFLOW,
     WIDE_DIFF,
@@ -51,8 +50,8 @@ from ebbflow.trace.heap import (
 ROWS = BUFFER  # of an output: rows `lanes, rank, diff`
 INDEX = 34  # of an output: its slots (it asks nobody, so the place of ASK is free)
 SHOWS_WIDE = SPEC  # of an output, which has no reducer: whether a row has a diff beyond WIDE_DIFF
-LIFE = INDEX + 3  # how often its rows were forgotten: what slots say of an earlier life is nothing
-WHERE = 36  # bits of a slot that say where its row lies, from 1 on; above them its life, from 1 on
+LIFE = INDEX + 3  # how often its rows were dropped: a slot with an earlier life is empty
+WHERE = 36  # bits of a slot that hold the position of its row, from 1 on; above them its life, from 1 on
 LIVES = 1 << 26
 HUGE = 1 << 23  # words of rows that are not kept for the next ones
 SPARSE, FEW_SLOTS = 32, 1 << 14  # an index of so many slots a row is dropped, where it has more than that
@@ -60,7 +59,7 @@ SPARSE, FEW_SLOTS = 32, 1 << 14  # an index of so many slots a row is dropped, w
 
 @inline
 def slot_of(life, at):
-    """What a slot says of a row so many words behind the first."""
+    """The slot of a row so many words behind the first."""
     return ((life + 1) << WHERE) + at + 1
 
 
@@ -70,7 +69,7 @@ def is_alive(slot, life):
 
 
 @inline
-def place_in(slot):
+def row_in_slot(slot):
     """How far behind the first row the one of a slot lies."""
     return (slot & ((1 << WHERE) - 1)) - 1
 
@@ -120,10 +119,10 @@ def settle_rows(H, W, nd, count):
     life = H[nd + LIFE]
     for _ in range(count):
         i = hash_lanes(H, row, n + 1) & (size - 1)
-        while is_alive(H[slots + i], life) and not same(H, p + place_in(H[slots + i]), row, n + 1):
+        while is_alive(H[slots + i], life) and not same(H, p + row_in_slot(H[slots + i]), row, n + 1):
             i = (i + 1) & (size - 1)
         if is_alive(H[slots + i], life):
-            q = p + place_in(H[slots + i]) + n + 1
+            q = p + row_in_slot(H[slots + i]) + n + 1
             if not sum_fits(H[q], H[row + n + 1]):
                 fail_of_row(H, W, SUM_OVERFLOW, H[nd + NUMBER], H[row + n], H[row + n + 1], row, n)
                 break
@@ -163,16 +162,16 @@ def are_none_zero(H, p, step, n):
 
 
 @kernel
-def place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+def write_direct(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     """The rows of a block go to the output's place, behind those that are there.
 
     needs:  room for them; no diff is zero.
     """
     lanes = H[nd + LANES]
     columns = H[W + BLOCK] + COLUMNS_AT
-    far = H[nd + PLACE_STEP]
-    times = H[nd + PLACE_TIMES]
-    at = H[nd + PLACE_AT] + H[nd + PLACED]
+    far = H[nd + DIRECT_STEP]
+    times = H[nd + DIRECT_TIMES]
+    at = H[nd + DIRECT_AT] + H[nd + DIRECT_ROWS]
     for k in range(lanes):
         c = H[columns + 2 * k]
         s = H[columns + 2 * k + 1]
@@ -187,14 +186,14 @@ def place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         H[at + far + i] = d
     if bits > WIDE_DIFF:
         H[nd + SHOWS_WIDE] = 1
-    H[nd + PLACED] += n
+    H[nd + DIRECT_ROWS] += n
 
 
 @kernel
-def leave_place(H, nd):
+def stop_direct(H, nd):
     """Nothing more goes to the output's place.  Returns how many rows did."""
-    n = H[nd + PLACED]
-    for k in range(PLACE_AT, PLACE_TIMES + 1):
+    n = H[nd + DIRECT_ROWS]
+    for k in range(DIRECT_AT, DIRECT_TIMES + 1):
         H[nd + k] = 0
     return n
 
@@ -209,8 +208,13 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     v = nd + ROWS
     columns = H[W + BLOCK] + COLUMNS_AT
     at = H[v + LEN]
-    if H[nd + PLACE_AT] and at == 0 and H[nd + PLACED] + n <= H[nd + PLACE_ROOM] and are_none_zero(H, diffs, dstep, n):
-        place_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
+    if (
+        H[nd + DIRECT_AT]
+        and at == 0
+        and H[nd + DIRECT_ROWS] + n <= H[nd + DIRECT_ROOM]
+        and are_none_zero(H, diffs, dstep, n)
+    ):
+        write_direct(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
         return
     p = reserve(H, W, v, at + n * w) + at
     for k in range(lanes):
@@ -225,9 +229,9 @@ def absorb_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
         H[v + LEN] = at + n * w
         return
     size = H[nd + INDEX + LEN]
-    if size >= H[W + NEAR]:
+    if size >= H[W + CACHED_SLOTS]:
         for i in range(n):
-            ask_for(H[nd + INDEX + PTR] + (hash_lanes(H, p + i * w, lanes + 1) & (size - 1)))
+            prefetch(H[nd + INDEX + PTR] + (hash_lanes(H, p + i * w, lanes + 1) & (size - 1)))
     settle_rows(H, W, nd, n)
 
 
@@ -243,7 +247,7 @@ def forget_rows(H, W, nd):
             drop_vector(H, W, nd + INDEX)
             H[nd + LIFE] = 0
     H[v + LEN] = 0
-    leave_place(H, nd)
+    stop_direct(H, nd)
     if H[nd + RAW] and H[v + CAP] >= HUGE:
         drop_vector(H, W, v)
 

@@ -1,15 +1,16 @@
-"""Edges: from a node's buffer of rows into the nodes behind it.
+"""Edge: a fused chain of linear actions, from a node's buffer of rows into the next node.
 
-An edge is a fused chain of linear actions: stages that compute lanes or drop rows, a sign, and what happens to the
-rounds (a mask for leaving loops, an addition for going round).  Rows arrive in the lane order of where they go.
+An edge has stages that compute lanes or drop rows, a sign, and what happens to the rounds (a mask for leaving loops, an
+addition for the feedback of a loop). Rows arrive in the lane order of the receiving node.
 
-Rule: a row is delivered once; to the worker that owns its key, at its own time, or held until that time is complete.
+Rule: a row is delivered once, to the worker that owns its key, at its own time; a row whose time is not complete is
+held until it is.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.evaluate import REGISTERS, interpret
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.expressions.interpreter import REGISTERS, interpret
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.operators.arrive import are_complete, arrive
 from ebbflow.operators.block import (
     BANK,
@@ -27,7 +28,7 @@ from ebbflow.operators.block import (
     set_column,
 )
 from ebbflow.operators.consolidate import absorb, absorb_block
-from ebbflow.operators.mail import (
+from ebbflow.operators.exchange.outbox import (
     ROW_LANES,
     RUN,
     RUN_COUNT,
@@ -37,13 +38,13 @@ from ebbflow.operators.mail import (
     coordinates_behind,
     end_of_run,
     owner_of,
-    post,
-    post_others,
     row_words,
+    send_others,
+    send_row,
 )
 from ebbflow.operators.node import (
     ARRANGE,
-    B_CROWD,
+    B_BULK,
     B_ITEMS,
     BUFFER,
     EDGE_COUNT,
@@ -61,21 +62,21 @@ from ebbflow.operators.node import (
     SIDE_ROWS,
     TALLY_AT,
     TB,
+    add_pending_row,
     bucket_for,
     emit,
     queue,
     row_lanes,
-    wait_row,
 )
-from ebbflow.operators.reducers import ASKED
-from ebbflow.operators.running import run_block
-from ebbflow.operators.sums import touch_input
+from ebbflow.operators.reduce.answers import USER_FUNCTION
+from ebbflow.operators.reduce.totals.accumulators import touch_input
+from ebbflow.operators.reduce.totals.fold import run_block
 from ebbflow.trace.clock import intern_time, is_complete
 from ebbflow.trace.heap import (
     BITS,
     BLOCK,
     CAP,
-    CROWD,
+    DELIVERS_BULK,
     ERROR,
     GENERAL,
     GUARD,
@@ -139,7 +140,7 @@ def rounds_behind(H, W, nd, ed, rounds, rank):
 @kernel
 def wait_at_tally(H, W, nd, row, rank, diff):
     """A row waits for its turn at a reduction that keeps sums: `rank, diff, lanes`."""
-    v = bucket_for(H, W, nd, 0) + B_CROWD
+    v = bucket_for(H, W, nd, 0) + B_BULK
     n = row_lanes(H, nd)
     at = H[v + LEN]
     x = reserve(H, W, v, at + 2 + n) + at
@@ -181,8 +182,8 @@ def deliver(H, W, nd, row, rounds, rank, diff):
     nk = H[tb + KEYS]
     h = hash_lanes(H, row, nk)
     w = H[tb + WIDTH]
-    if kind == REDUCE and H[W + CROWD] and H[nd + OP] != ASKED:
-        wait_row(H, W, bucket_for(H, W, nd, rounds) + B_CROWD, h, rank, diff, row, nk + w - 2)
+    if kind == REDUCE and H[W + DELIVERS_BULK] and H[nd + OP] != USER_FUNCTION:
+        add_pending_row(H, W, bucket_for(H, W, nd, rounds) + B_BULK, h, rank, diff, row, nk + w - 2)
     elif kind == REDUCE:
         rc = record_of(H, W, tb, row, h)
         sg = segment_of(H, tb, rc, 0)
@@ -190,7 +191,7 @@ def deliver(H, W, nd, row, rounds, rank, diff):
         push_entry(H, W, sg, w, rounds, rank, diff, row + nk)
         queue(H, W, nd, rc, rounds)
     else:
-        wait_row(H, W, bucket_for(H, W, nd, rounds) + B_ITEMS, h, rank, diff, row, nk + w - 2)
+        add_pending_row(H, W, bucket_for(H, W, nd, rounds) + B_ITEMS, h, rank, diff, row, nk + w - 2)
 
 
 @kernel
@@ -248,7 +249,7 @@ def is_eager(H, W, ty):
 @kernel
 def wait_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
     """The block's rows wait for their turn at a reduction that keeps sums."""
-    v = bucket_for(H, W, nd, 0) + B_CROWD
+    v = bucket_for(H, W, nd, 0) + B_BULK
     lanes = row_lanes(H, nd)
     step = 2 + lanes
     at = H[v + LEN]
@@ -306,7 +307,7 @@ def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs
     steps = stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)
     for s in range(steps):
         if s == stages:
-            kept = post_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
+            kept = send_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
         else:
             stage = H[ed + FIRST_STAGE + s]
             if H[stage] == COPY:
@@ -387,7 +388,7 @@ def deliver_buffer(H, W, nd, ed):
         if exchange:
             owner = owner_of(H, W, to, row)
             if owner != H[W + ME]:
-                post(H, W, to, owner, row, rounds, rank, diff, H[ed + TO_LANES])
+                send_row(H, W, to, owner, row, rounds, rank, diff, H[ed + TO_LANES])
                 continue
         deliver(H, W, to, row, rounds, rank, diff)
     H[W + INSERTS] += n // width
@@ -399,16 +400,16 @@ def flush_edges(H, W, nd, which):
     n = H[nd + BUFFER + LEN]
     if n == 0:
         return
-    crowd = H[W + CROWD]
+    was_bulk = H[W + DELIVERS_BULK]
     if n >= H[W + SEAL] * (H[nd + LANES] + 3) and H[W + GENERAL] == 0:
-        H[W + CROWD] = 1
+        H[W + DELIVERS_BULK] = 1
     for k in range(H[nd + EDGE_COUNT]):
         ed = H[H[nd + EDGES] + k]
         if not takes_blocks(H, W, nd, ed, n // (H[nd + LANES] + 3) if which == EVERY else H[W + POURED]):
             deliver_buffer(H, W, nd, ed)
         elif which == EVERY:
             pour_buffer(H, W, nd, ed)
-    H[W + CROWD] = crowd
+    H[W + DELIVERS_BULK] = was_bulk
     H[nd + BUFFER + LEN] = 0
     if H[nd + BUFFER + CAP] >= HUGE:
         drop_vector(H, W, nd + BUFFER)
@@ -447,7 +448,7 @@ def lighten_joins(H, W, nd, family):
 
 @kernel
 def drain(H, W):
-    """What running sums have said moves on where it is much, while more rows come in."""
+    """Send on the corrections of totals once they are many, while more rows come in."""
     nodes = H[W + NODES]
     for i in range(H[W + NODE_COUNT]):
         nd = H[nodes + i]
@@ -471,8 +472,8 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
     """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
     others = False
     H[W + POURED] = n
-    crowd = H[W + CROWD]
-    H[W + CROWD] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
+    was_bulk = H[W + DELIVERS_BULK]
+    H[W + DELIVERS_BULK] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
     for k in range(H[nd + EDGE_COUNT]):
         ed = H[H[nd + EDGES] + k]
         if not takes_blocks(H, W, nd, ed, n):
@@ -480,13 +481,13 @@ def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
             continue
         pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
         H[W + INSERTS] += n
-    H[W + CROWD] = crowd
+    H[W + DELIVERS_BULK] = was_bulk
     return others
 
 
 @kernel
 def receive_block(H, W, nd, rounds, at, step, n, m):
-    """Deliver m rows of a run of the mail, of n lanes each."""
+    """Deliver m rows of a run, of n lanes each."""
     b = H[W + BLOCK]
     for k in range(n):
         set_column(H, b + COLUMNS_AT, k, at + ROW_LANES + k, step)
@@ -505,7 +506,7 @@ def receive_block(H, W, nd, rounds, at, step, n, m):
 
 @kernel
 def receive_run(H, W, run, c):
-    """Deliver a run of the mail, c: how many coordinates stand behind each row.  Returns where the next run begins."""
+    """Deliver a run; c: how many coordinates follow each row.  Returns where the next run begins."""
     n = H[run + RUN_LANES]
     nd = H[H[W + NODES] + H[run + RUN_NODE]]
     rounds = H[run + RUN_ROUNDS]
@@ -515,7 +516,7 @@ def receive_run(H, W, run, c):
     takes_blocks = has_keys(H, nd) and H[nd + TALLY_AT] == 0
     worth = min(WORTH_A_BLOCK, H[W + SEAL])
     if c == 0 and H[run + RUN_COUNT] >= H[W + SEAL]:
-        H[W + CROWD] = 1
+        H[W + DELIVERS_BULK] = 1
     while at < end:
         m = min(BLOCK_ROWS, (end - at) // step)
         if takes_blocks and m >= worth:
@@ -530,13 +531,13 @@ def receive_run(H, W, run, c):
         copy_words(H, at + ROW_LANES, row, n)
         deliver(H, W, nd, row, rounds, rank, H[at + 1])
         at += step
-    H[W + CROWD] = 0
+    H[W + DELIVERS_BULK] = 0
     return end
 
 
 @kernel
 def receive_at(H, W, p, size):
-    """Deliver the mail of another worker: so many words at p."""
+    """Deliver the outbox of another worker: so many words at p."""
     c = coordinates_behind(H, W)
     run = p
     while run < p + size and H[W + ERROR] == 0:

@@ -1,17 +1,17 @@
-"""Gathering: what a key's entries say at some rounds, as a base and a list of events along time.
+"""Gathering: the entries of a key at given rounds, as a base and a list of *events* in the order of time.
 
-At fixed rounds only entries whose rounds precede them count.  What earlier slices left is summed into the base; this
-slice's entries become events, in the order of their times.  An entry whose rounds do not precede makes the key owe the
-join of the two rounds: that is where the two will be seen together for the first time.
+Only entries whose rounds precede the given ones count. Entries of earlier slices are summed into the base; entries of
+this slice become events. An entry whose rounds do not precede makes the key owe a visit at the join of the two rounds,
+the first at which both count.
 
-Rule: base and events together are the key's whole history at these rounds; nothing is looked at twice.
+Rule: base and events are the key's whole history at these rounds; no entry is read twice.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.operators.node import DEPTH, queue
-from ebbflow.operators.places import enter_all
+from ebbflow.operators.value_index import enter_all
 from ebbflow.trace.heap import (
     BITS,
     GUARD,
@@ -233,7 +233,7 @@ def gather_total(H, W, sg, w, rounds, events):
 
 
 @inline
-def place_of(H, values, n, lanes, step, nv, slots, mask):
+def index_of(H, values, n, lanes, step, nv, slots, mask):
     """The place of these lanes among n values of `step` words each (lanes at word 1), n when they are new.
 
     Looks one by one among few; through the slots among many, entering the new place there.
@@ -254,7 +254,7 @@ def place_of(H, values, n, lanes, step, nv, slots, mask):
 
 
 @inline
-def place_in_order(H, values, n, lanes, step, nv):
+def index_in_order(H, values, n, lanes, step, nv):
     """The place of these lanes among n values in their order; n when they are not among them."""
     low = 0
     high = n
@@ -311,11 +311,11 @@ def gather_values(H, W, sg, w, rounds, events, values):
     for e in range(p + old * w, p + (old + new) * w, w):
         if rounds_precede(H[e], rounds, guard):
             if mask:
-                i = place_of(H, v, vn, e + VALUE, step, nv, slots, mask)
+                i = index_of(H, v, vn, e + VALUE, step, nv, slots, mask)
             else:
-                i = place_in_order(H, v, known, e + VALUE, step, nv)
+                i = index_in_order(H, v, known, e + VALUE, step, nv)
                 if i == known:  # perhaps it came just before
-                    i += place_of(H, v + known * step, vn - known, e + VALUE, step, nv, slots, mask)
+                    i += index_of(H, v + known * step, vn - known, e + VALUE, step, nv, slots, mask)
             if i == vn:
                 H[v + i * step] = 0
                 copy_words(H, e + VALUE, v + i * step + 1, nv)

@@ -1,16 +1,16 @@
-"""A node in the heap: its fields, and what is pending at it.
+"""Node: its fields in the heap, and what is pending at it.
 
-What waits for later rounds waits in buckets, one per rounds word, kept in falling order so that the next one is last.
-A reduce's bucket holds keys, whose updates already lie in their segments; an arrangement's holds rows.
+Pending work is kept in *buckets*, one per rounds, in descending order, so that the next one is last. A bucket of a
+reduce has keys, whose updates are already in their segments; a bucket of an arrangement has rows.
 
-Rule: the last bucket of a node has its least pending rounds; an empty list of buckets means nothing is pending.
+Rule: the last bucket of a node has its least pending rounds; a node without buckets has nothing pending.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.heap import CAP, LEN, PTR, SERIAL, VECTOR, copy_words, release, reserve
-from ebbflow.trace.packed import drop_pack
+from ebbflow.trace.packed_rows import drop_pack
 from ebbflow.trace.table import KEYS, QUEUED, WIDTH
 
 # ---- a node -----------------------------------------------------------------------------------
@@ -22,11 +22,11 @@ BUCKETS = 16
 HOLD = 20  # rows `rounds, rank, diff, lanes` whose time is not complete yet
 OWES = 24  # (record, rounds, rank) a reduce must look at once complete
 LEAST = 28  # of a buffering node: the least rounds among its rows
-PLACE_LANES = 29  # how many of the first lanes of a row decide its worker: address of `n, lane...`
-SHORT = 31  # 1: one chain, no output trace needed to know what was said before
+PARTITION_LANES = 29  # the lanes of the partition key, which decides a row's worker: address of `n, lane...`
+SHORT = 31  # 1: one chain, no output trace needed to know what was emitted before
 KEPT = 32  # whether a reduce keeps its output family
 SPEC = 33  # address of the reducer's description
-ASK, ANSWER = 34, 38  # vectors for a user's function
+CALL_ARGS, CALL_RESULTS = 34, 38  # vectors for a user's function
 RAW = 42  # an output whose rows arrive consolidated
 MOST_ROUNDS, ROUNDS_FIELD = (
     43,
@@ -36,37 +36,31 @@ TALLY_AT = 45  # of a reduction that keeps nothing but sums: the address of its 
 # ---- a join has besides ---------------------------------------------------------------------------
 LEFT, LEFT_FAMILY, RIGHT, RIGHT_FAMILY, PROJECTION = 46, 47, 48, 49, 50
 # ---- an output has instead, while its rows go straight to where they stay ---------------------------------
-PLACE_AT, PLACE_STEP = (
+DIRECT_AT, DIRECT_STEP = (
     46,
     47,
 )  # where the first row goes, 0: nowhere; how far apart lanes are, time and diff behind them
-PLACE_ROOM, PLACED = 48, 49  # how many rows may go there, and how many have
-PLACE_TIMES = 50  # the time of rank i is so far behind this
+DIRECT_ROOM, DIRECT_ROWS = 48, 49  # how many rows may go there, and how many have
+DIRECT_TIMES = 50  # the time of rank i is so far behind this
 DEPTH = 51  # how many loops the node is in
 NODE = 54
 
 INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE, WAIT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-SIDE_ROWS = ANSWER  # between slices nothing is asked, so held rows are put aside here
+SIDE_ROWS = CALL_RESULTS  # between slices nothing is asked, so held rows are put aside here
 
-# ---- a bucket: rounds, serial, a vector of keys or rows, a vector of the rows of a crowd --------------
-B_ROUNDS, B_SERIAL, B_ITEMS, B_CROWD = 0, 1, 2, 6
-B_PARTS = 5  # the address of the parts in which very many rows wait, else 0
-B_PUT_OFF = 7  # of an arrangement, which has no crowds: whether a join left word among its rows
+# ---- a bucket: rounds, serial, a vector of keys or rows, a vector of bulk rows -----------------------
+B_ROUNDS, B_SERIAL, B_ITEMS, B_BULK = 0, 1, 2, 6
+B_PARTITIONS = 5  # the address of the partitions in which very many rows are buffered, else 0
+B_PUT_OFF = 7  # of an arrangement, which has no bulk rows: whether a join has postponed work among its rows
 NOTHING = (1 << 62) + ((1 << 62) - 1)  # the least rounds that are pending, where nothing is
-NO_TIME = -1  # in the place of a waiting row's rank: a join has put off what it owes the key
+NO_TIME = -1  # instead of the rank of a pending row: a join has postponed its work for the key
 BUCKET = 10
-WAITING = 4  # the words of a waiting row in front of its lanes
+PENDING_HEAD = 4  # the words of a pending row in front of its lanes
 
 
 @inline
 def has_bucket(H, nd):
     return H[nd + BUCKETS + LEN] > 0
-
-
-@inline
-def least_rounds(H, nd):
-    """The least rounds with something pending; needs a bucket."""
-    return H[H[nd + BUCKETS + PTR] + H[nd + BUCKETS + LEN] - BUCKET]
 
 
 @kernel
@@ -112,16 +106,16 @@ def queue(H, W, nd, rc, rounds):
 
 
 @kernel
-def wait_row(H, W, v, h, rank, diff, row, n):
-    """A row waits for its rounds in a vector of their bucket: `next, rank, diff, hash of the key, lanes`."""
+def add_pending_row(H, W, v, h, rank, diff, row, n):
+    """Append a pending row to a vector of its bucket: `next, rank, diff, hash of the key, lanes`."""
     at = H[v + LEN]
-    x = reserve(H, W, v, at + WAITING + n) + at
+    x = reserve(H, W, v, at + PENDING_HEAD + n) + at
     H[x] = -1
     H[x + 1] = rank
     H[x + 2] = diff
     H[x + 3] = h
-    copy_words(H, row, x + WAITING, n)
-    H[v + LEN] = at + WAITING + n
+    copy_words(H, row, x + PENDING_HEAD, n)
+    H[v + LEN] = at + PENDING_HEAD + n
 
 
 @inline
@@ -132,18 +126,18 @@ def row_lanes(H, nd):
 
 @kernel
 def clear_pending(H, W, nd):
-    """Forget everything that waits at a node."""
+    """Drop everything that is pending at a node."""
     p = H[nd + BUCKETS + PTR]
     for b in range(0, H[nd + BUCKETS + LEN], BUCKET):
         for v in range(p + b + B_ITEMS, p + b + BUCKET, VECTOR):
             if H[v + CAP]:
                 release(H, W, H[v + PTR], H[v + CAP])
-        if H[p + b + B_PARTS]:
-            drop_pack(H, W, H[p + b + B_PARTS])
+        if H[p + b + B_PARTITIONS]:
+            drop_pack(H, W, H[p + b + B_PARTITIONS])
     H[nd + BUCKETS + LEN] = 0
     H[nd + BUFFER + LEN] = 0
-    H[nd + ASK + LEN] = 0
-    H[nd + ANSWER + LEN] = 0
+    H[nd + CALL_ARGS + LEN] = 0
+    H[nd + CALL_RESULTS + LEN] = 0
     H[nd + LEAST] = (1 << 62) + ((1 << 62) - 1)
 
 

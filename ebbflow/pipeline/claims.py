@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ebbflow.errors import PlaceTaken, TypeMismatch
-from ebbflow.frontend.table import plain
+from ebbflow.frontend.running.table import plain
 from ebbflow.pipeline import marks
 
 NAME = "owner.json"  # in the directory that a stream has for an output

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StructType
 
-from ebbflow.columns.resolve import unknown_column
 from ebbflow.columns.schema import DIGITS, LONG, NULL, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import NoKey, TypeMismatch, WrongTime
-from ebbflow.frontend.given import listed
-from ebbflow.frontend.table import plain
+from ebbflow.expressions.resolve import unknown_column
+from ebbflow.frontend.running.input_buffer import listed
+from ebbflow.frontend.running.table import plain
 from ebbflow.pipeline import envelope
 
 TIME, DIFF, REASON, GIVEN = "_time{}", "_diff", "_reason", "_given"
@@ -36,6 +36,8 @@ SPARK = {
     "boolean": "boolean", "string": "string", "binary": "binary", "date": "date", "timestamp": "timestamp_ltz",
     "timestamp_ntz": "timestamp_ntz",
 }  # fmt: skip
+YEAR_FIRST = r"^\s*[+-]?\d{4}"
+MIDNIGHT = YEAR_FIRST + r"[\d-]*([T ](0?0:00(:00(\.0*)?)?Z?)?)?\s*$"  # a date, with no time of day or the first one
 WHOLE = ("tinyint", "smallint", "int", "bigint")  # narrowest first
 
 
@@ -82,12 +84,21 @@ def changes(df: DataFrame, time: Any = None, diff: str | None = None, lateness: 
     """Rows with a time (without one: that of their micro-batch) and a diff (without one: each is an insertion).
 
     A time is complete once a later one was seen; `lateness` waits for so many time units more.
+
+    >>> import ebbflow as ebb
+    >>> df = spark.readStream.schema("src long, dst long, ts long, d long").json("edges")  # doctest: +SKIP
+    >>> flow.stream(spark, inputs={"edges": ebb.changes(df, time="ts", diff="d")}, ...)  # doctest: +SKIP
     """
     return Source("changes", _frame("changes", df), _names("time", time), diff, lateness=_lateness(lateness))
 
 
 def append(df: DataFrame, time: Any = None, lateness: int = 0) -> Source:
-    """Rows that are only ever added, at the time of the micro-batch they come in or at one of their own."""
+    """Rows that are only ever added, at the time of the micro-batch they come in or at one of their own.
+
+    >>> import ebbflow as ebb
+    >>> df = spark.readStream.schema("id long, price double").json("orders")  # doctest: +SKIP
+    >>> flow.stream(spark, inputs={"orders": ebb.append(df)}, ...)  # doctest: +SKIP
+    """
     return Source("append", _frame("append", df), _names("time", time), lateness=_lateness(lateness))
 
 
@@ -102,7 +113,12 @@ def upsert(
     """Rows that replace the row of their key: the one with the latest time, then the greatest sequence, counts.
 
     `deleted` names a boolean column that says the key is gone.  Without a time, rows count from the micro-batch they
-    come in; without a sequence either, the last micro-batch counts.
+    come in; without a sequence either, the last micro-batch counts.  A time in text is read as the number it is; a
+    sequence in text is compared as text, where "10" comes before "9".
+
+    >>> import ebbflow as ebb
+    >>> df = spark.readStream.schema("id long, name string, ts long, gone boolean").json("people")  # doctest: +SKIP
+    >>> ebb.upsert(df, key="id", time="ts", deleted="gone")  # doctest: +SKIP
     """
     return Source(
         "upsert", _frame("upsert", df), _names("time", time), None, _names("key", key), _names("sequence", sequence),
@@ -123,6 +139,10 @@ def debezium(
     An input with a key takes what stands `after`, in the order of the log (lsn, or file and pos, then ts_ms and
     Kafka's offset, or `sequence`), so that what comes twice counts once.  Without a key `before` and `after` are
     subtracted and added.  `timestamps`: what a timestamp counts, "micros" or "millis".
+
+    >>> import ebbflow as ebb
+    >>> df = spark.readStream.format("kafka").options(**{"subscribe": "orders", ...}).load()  # doctest: +SKIP
+    >>> flow.stream(spark, inputs={"orders": ebb.debezium(df)}, ...)  # doctest: +SKIP
     """
     if timestamps not in envelope.UNITS:
         raise TypeMismatch(
@@ -138,6 +158,10 @@ def change_feed(df: DataFrame, key: Any = None, time: Any = "_commit_version", l
     """Delta's and Spark's change feeds: `_change_type`, with the version of the commit as time.
 
     Versions of two tables are not one clock: with several feeds say `time=None`, and the micro-batch is the time.
+
+    >>> import ebbflow as ebb
+    >>> df = spark.readStream.format("delta").option("readChangeFeed", "true").table("edges")  # doctest: +SKIP
+    >>> flow.stream(spark, inputs={"edges": ebb.change_feed(df)}, ...)  # doctest: +SKIP
     """
     return Source(
         "change_feed", _frame("change_feed", df), _names("time", time), None, _names("key", key), ("_commit_version",),
@@ -437,13 +461,18 @@ class _Shaping:
         if kind in ("varchar", "char") and name == "string":
             return column.cast("string"), False
         if kind == "decimal" and name in ("decimal", "double", "float"):
-            return column.try_cast(target), name == "decimal"
+            return (_exact(column, column, target), True) if name == "decimal" else (column.try_cast(target), False)
         if kind not in fits:
             raise TypeMismatch(
                 f'{self.verb} finds "{plain(wanted.name)}" as {found} in its frame; the input '
                 f'"{plain(self.node.name)}" has it as {wanted.type}.',
                 hint=f'Convert it in the frame: df.withColumn("{plain(wanted.name)}", ...cast("{target}")).',
             )
+        if kind == "string" and name in ("decimal", "date", "timestamp", "timestamp_ntz"):
+            return _read(column, wanted.type, target), True
+        if kind == "bigint" and name == "double":
+            value = column.cast("double")
+            return F.when((F.abs(value) < 2.0**63) & (value.cast("bigint") == column), value), True
         widened = kind in WHOLE and name in ("double", "float")
         if target in WHOLE and kind in WHOLE:
             widened = WHOLE.index(kind) <= WHOLE.index(target)
@@ -471,7 +500,7 @@ class _Shaping:
     def _order(self) -> tuple[list[tuple[Column, DataType]], str]:
         """What puts the edits of a key in order: their time, their sequence, the micro-batch they came in (and which
         of them tells that)."""
-        order = [self._envelope_or(name, "time") for name in self.source.time]
+        order = [(self._time(name), cast("DataType", LongType())) for name in self.source.time]
         if self.verb == "debezium" and not self.source.sequence:
             order += envelope.sequence(self.frame)
         elif self.source.sequence:
@@ -496,6 +525,25 @@ class _Shaping:
             f"{self.verb} orders rows by a column of {kind}, which is not possible.",
             hint="Use a number, text, a date or a timestamp.",
         )
+
+
+def _exact(column: Column, finer: Column, target: str) -> Column:
+    """As a decimal with fewer digits behind its point; null where a digit would be rounded away."""
+    value = column.try_cast(target)
+    return F.when(finer == value, value)
+
+
+def _read(column: Column, wanted: Type, target: str) -> Column:
+    """Text as a value, null where it is none or says more than the type can hold: digits, a time of day.
+
+    A time of day alone is none either: Spark reads it as one of the day on which it is read, so that a micro-batch that
+    comes again would not be the same.
+    """
+    if wanted.name == "decimal":
+        whole = wanted.precision - wanted.scale
+        return _exact(column, column.try_cast(f"decimal(38,{38 - whole})"), target)
+    says_all = column.rlike(MIDNIGHT if wanted.name == "date" else YEAR_FIRST)
+    return F.when(says_all, column.try_cast(target))
 
 
 def _microseconds(column: Column, kind: str) -> Column:

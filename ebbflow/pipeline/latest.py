@@ -19,9 +19,9 @@ from ebbflow.columns.schema import Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, renumbered
 from ebbflow.errors import users_place
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import col
-from ebbflow.frontend.dataflow import Dataflow
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import col
+from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.pipeline.formats import DELETED, Shaped
 
 
@@ -37,7 +37,7 @@ def with_edits(flow: Dataflow, shapes: Mapping[str, Shaped]) -> Dataflow:
     moved: dict[int, int] = {}
     shown: list[tuple[str, int]] = []
     for number, node in enumerate(old.nodes):
-        if isinstance(node, n.Input) and shapes[node.name].key:
+        if isinstance(node, n.Input) and node.name in shapes and shapes[node.name].key:
             edits, rows, rest = _latest(graph, node, shapes[node.name])
             moved[number] = rows
             graph.names[edits] = graph.names[rows] = node.name
@@ -50,6 +50,7 @@ def with_edits(flow: Dataflow, shapes: Mapping[str, Shaped]) -> Dataflow:
         graph.add(n.Output(name, source), users_place())
     program = Dataflow(flow.graph.coordinates)
     program.graph = graph
+    program._leaves = {name: leaf for name, leaf in flow._leaves.items() if name not in shapes}
     return program
 
 

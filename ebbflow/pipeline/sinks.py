@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from ebbflow.errors import MissingPackage, NotATable, PlaceTaken, ReservedName, TypeMismatch, UnknownColumn, WrongDiff
-from ebbflow.frontend.table import plain
+from ebbflow.frontend.running.table import plain
 from ebbflow.pipeline import claims, marks
 from ebbflow.pipeline.claims import CLAIM, Owner, owner_of
 
@@ -72,6 +72,10 @@ def table(name: str, format: str = "parquet", key: Any = None, counts: bool = Fa
     Parquet is written anew beside the old one, and the path, a link, then leads to it.  Delta is merged: by `key` where
     the output has one row a key, by the whole row otherwise.  `counts=True` keeps how often a row is there as `_count`.
     A table that another stream began is refused; with `replace=True` it is replaced.  A stream's own is continued.
+
+    >>> import ebbflow as ebb
+    >>> print(ebb.table("lake.reach", format="delta", key=["root", "node"]))
+    the Delta table lake.reach
     """
     if not isinstance(name, str) or not name:
         raise TypeMismatch(f"table is given a path or a name, not {plain(name)}.", hint='ebb.table("out/reach")')
@@ -93,12 +97,20 @@ def change_log(path: str, *, replace: bool = False) -> Sink:
     """Every change with its time and diff, as Parquet: a directory for each step, `step=12`.
 
     A log that another stream began is refused; with `replace=True` it is replaced.
+
+    >>> import ebbflow as ebb
+    >>> flow.stream(spark, outputs={"reach": ebb.change_log("out/reach_log")}, ...)  # doctest: +SKIP
     """
     return ChangeLog(claims.local(path, "a log of changes"), replace)
 
 
 def view(name: str, *, replace: bool = False) -> Sink:
-    """The collection as it stands, as a temporary view for spark.sql; `replace=True` takes the name from another."""
+    """The collection as it stands, as a temporary view for spark.sql; `replace=True` takes the name from another.
+
+    >>> import ebbflow as ebb
+    >>> flow.stream(spark, outputs={"reach": ebb.view("reach")}, ...)  # doctest: +SKIP
+    >>> spark.sql("select count(*) from reach").show()  # doctest: +SKIP
+    """
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeMismatch(f"a view is called by a word, not {plain(name)}.", hint='ebb.view("reach")')
     return View(name, replace)
@@ -108,6 +120,10 @@ def each(fn: Callable[..., object]) -> Sink:
     """A function of (changes, progress), called for every step; after a crash it may be called again with the same.
 
     One that takes a single argument is given the changes alone.
+
+    >>> import ebbflow as ebb
+    >>> tell = lambda changes, progress: print(progress.step, changes.count())
+    >>> flow.stream(spark, outputs={"reach": ebb.each(tell)}, ...)  # doctest: +SKIP
     """
     if not callable(fn):
         raise TypeMismatch(f"each takes a function of (changes, progress), not {plain(fn)}.", hint="ebb.each(print)")
@@ -127,7 +143,12 @@ def _takes_one(fn: Callable[..., object]) -> bool:
 
 
 def kafka(topic: str, servers: str, key: Any = None, **options: str) -> Sink:
-    """Changes as JSON messages; headers say the step, so that a reader can tell what comes again after a crash."""
+    """Changes as JSON messages; headers say the step, so that a reader can tell what comes again after a crash.
+
+    >>> import ebbflow as ebb
+    >>> sink = ebb.kafka("reach", servers="localhost:9092", key="root")
+    >>> flow.stream(spark, outputs={"reach": sink}, ...)  # doctest: +SKIP
+    """
     keys = () if key is None else (key,) if isinstance(key, str) else tuple(key)
     return Kafka(topic, servers, keys, options)
 

@@ -21,10 +21,11 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ebbflow.columns.resolve import near
 from ebbflow.columns.schema import Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import to_json
+from ebbflow.durable.ledger import digest_of
+from ebbflow.durable.store import local_path
 from ebbflow.errors import (
     ChangesNotKept,
     CheckpointDiffers,
@@ -40,21 +41,20 @@ from ebbflow.errors import (
     UnknownOption,
     UnknownOutput,
     WrongTime,
+    did_you_mean,
     users_place,
 )
-from ebbflow.frontend.dataflow import Dataflow
-from ebbflow.frontend.given import listed, told
-from ebbflow.frontend.session import Session
-from ebbflow.frontend.table import Table, plain
+from ebbflow.frontend.building.dataflow import Dataflow
+from ebbflow.frontend.running.input_buffer import listed, told
+from ebbflow.frontend.running.session import Session
+from ebbflow.frontend.running.table import Table, plain
 from ebbflow.pipeline import claims, marks
-from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source
+from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source, append
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Progress, Sink, first_line
 from ebbflow.pipeline.skips import OUTPUTS, PROGRESS, PUBLISHED, REFUSED, kept_changes, skipped_of
-from ebbflow.runtime.ledger import digest_of
 from ebbflow.runtime.spark.delivery import judge
 from ebbflow.runtime.spark.session import frame_of
-from ebbflow.trace.store import local_path
 
 STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
 INPUT, ROW = "_input", "_row{}"
@@ -68,7 +68,7 @@ def stream(
     spark: SparkSession,
     *,
     checkpoint: str,
-    inputs: Any,
+    inputs: Any = None,
     outputs: Any,
     trigger: Any = None,
     dead_letters: str | None = None,
@@ -76,7 +76,8 @@ def stream(
 ) -> Query:
     """Start a query that feeds the program and publishes what changes."""
     flow._ready()
-    sources = _checked_inputs(flow, inputs)
+    inputs = {} if inputs is None else inputs
+    sources = {**_streams_of(flow, inputs), **_checked_inputs(flow, inputs)}
     _checked_outputs(flow, outputs)
     nodes = {node.name: node for node in flow.graph.nodes if isinstance(node, n.Input)}
     shapes = {name: source.shaped(nodes[name], flow.graph.coordinates) for name, source in sources.items()}
@@ -86,6 +87,7 @@ def stream(
     when = _trigger(trigger)
     live = program.run(spark, checkpoint=str(place / STATE), **options)
     try:
+        _take_in_tables(live, program)
         letters = claims.local(dead_letters, "a directory of dead letters") if dead_letters else None
         feed = Feed(program, spark, place, shapes, dict(outputs), letters, live)
         writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / QUERY))
@@ -108,8 +110,22 @@ def _trigger(given: Any) -> dict[str, Any]:
     return dict(given)
 
 
+def _streams_of(flow: Dataflow, inputs: Any) -> dict[str, Source]:
+    """The streams that DataFrames of the program read, where nothing else is said of them: their rows are added."""
+    said = inputs if isinstance(inputs, Mapping) else {}
+    return {name: append(leaf.frame()) for name, leaf in flow._leaves.items() if leaf.is_streaming and name not in said}
+
+
+def _take_in_tables(live: Session, program: Dataflow) -> None:
+    """Tables that nobody tells changes of are taken in whole, once, in a step of their own, and closed."""
+    waiting: dict[str, list[Time]] = {name: [] for name in program._leaves if live.frontier(name)}
+    if waiting:
+        live.advance_to(**waiting)
+
+
 def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
-    names = [node.name for node in flow.graph.nodes if isinstance(node, n.Input)]
+    """The sources by the names of inputs.  Rows that the program says itself, and tables of Spark's, need none."""
+    names = [node.name for node in flow.graph.nodes if isinstance(node, n.Input) and node.rows is None]
     if not isinstance(inputs, Mapping):
         raise TypeMismatch(
             f"inputs= names what each input reads, not {plain(inputs)}.", hint="inputs={...: ebb.append(df)}"
@@ -118,7 +134,7 @@ def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
         if name not in names:
             raise UnknownInput(
                 f'stream feeds the input "{plain(name)}"; this flow has: {listed(names)}.',
-                hint=near(str(name), names) or "Inputs are declared with flow.input(name, schema).",
+                hint=did_you_mean(str(name), names) or "Inputs are declared with flow.input(name, schema).",
             )
         if not isinstance(source, Source):
             raise TypeMismatch(
@@ -130,7 +146,7 @@ def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
                 f'the frame of the input "{plain(name)}" is not a stream.',
                 hint="Read it with spark.readStream; flow.run(spark) takes frames that stand still.",
             )
-    missing = [name for name in names if name not in inputs]
+    missing = [name for name in names if name not in inputs and name not in flow._leaves]
     if missing:
         raise UnknownInput(
             f"stream is told nothing of the input{'s' if len(missing) > 1 else ''} {listed(missing)}.",
@@ -142,7 +158,7 @@ def _checked_inputs(flow: Dataflow, inputs: Any) -> dict[str, Source]:
             f"the inputs {listed(versions)} count time by the versions of their tables, which are not one clock.",
             hint="ebb.change_feed(df, time=None) takes the micro-batch as time.",
         )
-    return {name: inputs[name] for name in names}
+    return {name: inputs[name] for name in names if name in inputs}
 
 
 def _checked_outputs(flow: Dataflow, outputs: Any) -> None:
@@ -155,7 +171,7 @@ def _checked_outputs(flow: Dataflow, outputs: Any) -> None:
         if name not in names:
             raise UnknownOutput(
                 f'stream publishes the output "{plain(name)}"; this flow has: {listed(names)}.',
-                hint=near(str(name), names) or "Outputs are declared with flow.output(name, collection).",
+                hint=did_you_mean(str(name), names) or "Outputs are declared with flow.output(name, collection).",
             )
         if not hasattr(sink, "publish"):
             raise TypeMismatch(
@@ -194,6 +210,8 @@ class Feed:
 
     def frame(self) -> DataFrame:
         """All inputs as one stream: which one, when, how often, what is wrong, and the row in a column of its input."""
+        if not self.shapes:
+            return self._once()
         parts = []
         for i, shape in enumerate(self.shapes.values()):
             rows = [
@@ -207,6 +225,17 @@ class Feed:
         for part in parts[1:]:
             whole = whole.unionByName(part)
         return whole
+
+    def _once(self) -> DataFrame:
+        """Where all inputs stand still: a stream of one micro-batch without rows, so that the result is published."""
+        place = self.place / "once"
+        place.mkdir(exist_ok=True, mode=0o700)
+        if not (place / "0.json").exists():
+            marks.put(place / "0.json", b'{"once": 0}\n')
+        frame = self.spark.readStream.schema("once int").json(str(place)).filter(F.col("once") < 0)
+        none, text = F.lit(None).cast("bigint"), F.lit(None).cast("string")
+        times = [none.alias(name) for name in self.times]
+        return frame.select(F.col("once").alias(INPUT), *times, none.alias(DIFF), text.alias(REASON), text.alias(GIVEN))
 
     def open(self) -> None:
         """Make the sinks ready, and publish what a crash left unpublished."""

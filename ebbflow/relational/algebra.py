@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.operations import typed
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
+from ebbflow.expressions.operations import cast, typed
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 OUTER = "outer."
 Types = tuple[Type, ...]
@@ -176,6 +176,7 @@ class Loop:
     start: Relation
     step: Relation
     is_distinct: bool
+    most: int | None = None  # rounds: more refuse the step
 
     @property
     def types(self) -> Types:
@@ -364,12 +365,38 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
         case Top(source, keys, order, count, offset):
             by = tuple((expr(given), down, first) for given, down, first in order)
             return Top(again(source), tuple(map(expr, keys)), by, count, offset)
-        case Loop(name, start, step, is_distinct):
-            return Loop(name, again(start), again(step), is_distinct)
+        case Loop(name, start, step, is_distinct, most):
+            return Loop(name, again(start), again(step), is_distinct, most)
         case Single(source, keys):
             return Single(again(source), tuple(map(expr, keys)))
         case Distinct(source):
             return replace(relation, source=again(source))
+
+
+def why_not_linear(step: Relation, variable: Variable) -> str | None:
+    """What keeps the step of a loop from taking rows of the variable one by one; None if it does.
+
+    Only then are all rounds together, each added to the ones before, what the loop gives.
+    """
+
+    def reads(relation: Relation) -> int:
+        return int(relation == variable) + sum(map(reads, sources_of(relation)))
+
+    under = [reads(source) for source in sources_of(step)]
+    if any(under) and isinstance(step, Aggregate | Distinct | Minus | Top | Single | Loop):
+        return "groups or limits the rows of the table itself"
+    if any(under) and isinstance(step, Join):
+        left, right = under
+        allowed = {"inner": left + right <= 1, "left": right == 0, "semi": right == 0, "anti": right == 0}
+        if not (left == 0 if step.kind == "right" else allowed.get(step.kind, False)):
+            return "needs the table itself twice"
+    return next((why for source in sources_of(step) if (why := why_not_linear(source, variable)) is not None), None)
+
+
+def as_types(relation: Relation, types: Types) -> Relation:
+    """The relation with its columns cast to these types."""
+    columns = tuple(cast(read, kind) for read, kind in zip(columns_of(relation), types))
+    return relation if columns == columns_of(relation) else Project(relation, columns)
 
 
 def has_at_most_one_row(relation: Relation) -> bool:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.operations import cast, typed
 from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import users_place
-from ebbflow.frontend.shaping import distinct, negated, own_function, project
+from ebbflow.expressions.operations import cast, common_type, typed
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
+from ebbflow.frontend.building.shaping import distinct, negated, own_function, project
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.ordering import joined
@@ -70,8 +70,8 @@ class Builder:
                 return self._single(source, keys)
             case a.Variable(name):
                 return self._variables[name]
-            case a.Loop(name, start, step, is_distinct):
-                return self._loop(name, start, step, is_distinct)
+            case a.Loop(name, start, step, is_distinct, most):
+                return self._loop(name, start, step, is_distinct, most)
         raise AssertionError(relation)
 
     # ---- small pieces -----------------------------------------------------------------------
@@ -214,8 +214,12 @@ class Builder:
 
     def _always_one(self, found: int, aggregates: tuple[tuple[str, Expr | None, Type], ...]) -> int:
         """The row of an aggregate without keys, and the one for no rows where there is none."""
-        empty = tuple(0 if op in ("count", "count_rows", "count_distinct") else None for op, _, _ in aggregates)
+        empty: tuple[object, ...] = tuple(
+            0 if op in ("count", "count_rows", "count_distinct") else None for op, _, _ in aggregates
+        )
         types = tuple(kind for _, _, kind in aggregates)
+        if not aggregates:  # the row that others are joined to: a relation without columns carries a constant
+            empty, types = (True,), (BOOLEAN,)
         otherwise = self._values((empty,), types)
         there = self._project(found, [Literal(True, BOOLEAN)])
         marked = project(
@@ -284,11 +288,11 @@ class Builder:
         found = self._add(n.Reduce(given, tuple(names), alone, Schema((*fields, *values.fields))))
         return project(self.graph, found, own)
 
-    def _loop(self, name: str, start: Relation, step: Relation, is_distinct: bool) -> int:
+    def _loop(self, name: str, start: Relation, step: Relation, is_distinct: bool, most: int | None) -> int:
         place = users_place()
         first = self.node(start)
         graph = self.graph
-        with graph.loop(None, "return") as loop:
+        with graph.loop(most, "return" if most is None else "raise") as loop:
             (entered,) = graph.lift((first,), graph.here, place)
             variable = graph.add(n.Feedback(entered, loop, 0), place)
             graph.names[variable] = name
@@ -326,6 +330,11 @@ def _sides(part: Expr, width: int) -> tuple[Expr, Expr] | None:
     if not isinstance(part, Call) or part.op not in ("eq", "eq_null_safe"):
         return None
     one, two = part.args
+    if one.type != two.type:  # as the comparison does; keys are equal only if their types are
+        both = common_type([one.type, two.type])
+        if both is None:
+            return None
+        one, two = (side if side.type == both else cast(side, both) for side in (one, two))
     if _is_within(one, 0, width) and _is_within(two, width, None):
         return one, a.shifted(two, -width)
     if _is_within(two, 0, width) and _is_within(one, width, None):
@@ -379,3 +388,27 @@ def _one_row(rows: list[tuple[tuple[object, ...], int]]) -> list[tuple[object, .
     if len(rows) > 1 or rows[0][1] > 1:
         raise ValueError("a scalar subquery has more than one row")
     return [tuple(row) for row, _ in rows]
+
+
+# ---- what a program is given -------------------------------------------------------------------
+
+
+def unique(names: tuple[str, ...]) -> list[str]:
+    """The names of a result; one that comes again gets a number."""
+    found: list[str] = []
+    for name in names:
+        again, number = name, 1
+        while again in found:
+            number += 1
+            again = f"{name}_{number}"
+        found.append(again)
+    return found
+
+
+def constant(graph: Graph, schema: Schema, rows: tuple[tuple[object, ...], ...]) -> int:
+    """Rows that are there from the first time on: an input that the session feeds itself."""
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node, n.Input) and node.schema == schema and node.rows == rows:
+            return number
+    taken = sum(isinstance(node, n.Input) and node.rows is not None for node in graph.nodes)
+    return graph.add(n.Input(f"constant {taken + 1}", schema, (), rows), users_place())

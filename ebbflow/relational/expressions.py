@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import calendar
 import datetime
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
 
 from ebbflow.columns import ddl
-from ebbflow.columns.expression import Call, Expr, Literal
-from ebbflow.columns.operations import VOID, cast, common_type, typed
-from ebbflow.columns.resolve import literal
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.errors import EbbflowError, TypeMismatch
-from ebbflow.relational.refusals import refused, unsupported
+from ebbflow.expressions import guards
+from ebbflow.expressions.operations import VOID, cast, common_type, typed
+from ebbflow.expressions.resolve import literal
+from ebbflow.expressions.typed import Call, Expr, Literal
+from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
 
 BINARY: dict[type[exp.Expression], str] = {
     exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div", exp.Mod: "mod",
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
-    exp.NullSafeEQ: "eq_null_safe", exp.And: "and", exp.Or: "or", exp.Like: "like", exp.Pow: "pow",
-    exp.StartsWith: "starts_with", exp.EndsWith: "ends_with",
+    exp.NullSafeEQ: "eq_null_safe", exp.NullSafeNEQ: "eq_null_safe", exp.And: "and", exp.Or: "or",
+    exp.Like: "like", exp.Pow: "pow", exp.StartsWith: "starts_with", exp.EndsWith: "ends_with",
 }  # fmt: skip
 UNARY: dict[type[exp.Expression], str] = {
     exp.Neg: "neg", exp.Not: "not", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "log", exp.Sin: "sin",
@@ -38,18 +40,32 @@ UNARY: dict[type[exp.Expression], str] = {
 }  # fmt: skip
 AGGREGATES: dict[type[exp.Expression], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.AnyValue: "any_value",
-    exp.CountIf: "count_if", exp.LogicalAnd: "min", exp.LogicalOr: "max",
+    exp.CountIf: "count_if", exp.LogicalAnd: "min", exp.LogicalOr: "max", exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop", exp.Variance: "var_samp", exp.VariancePop: "var_pop",
 }  # fmt: skip
 PARTS = {"YEAR": "year", "MONTH": "month", "DAY": "day", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}
-COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+
+
+REFUSES = "ansi"  # what is said of a quotient or a cast that refuses the step where it has no value
+
+
+def ask_for_errors(query: exp.Expression) -> None:
+    """In this query a division by zero and a cast that fails refuse the step, as in Spark's ANSI mode."""
+    for node in query.find_all(exp.Div, exp.Mod, exp.IntDiv, exp.Cast):
+        if isinstance(node, exp.Cast) and node.args.get("safe"):
+            continue  # try_cast
+        node.meta[REFUSES] = True
 
 
 def bound(node: exp.Expression, bind: Bind) -> Expr:
     """An operator, a function or a constant; `bind` does the same for what is inside."""
     try:
-        return _bound(node, bind)
+        found = _bound(node, bind)
+        return guards.guarded(found) if node.meta.get(REFUSES) else found
     except TypeMismatch as problem:
-        raise refused(problem.what, node, problem.hint) from None
+        # the columns of a relation are positions, of which whoever wrote the query knows nothing
+        raise refused(re.sub(r'"c\d+" is', "one is", problem.what), node, problem.hint) from None
 
 
 # What may be said of a node beside `this`, `expression` and `expressions`.  Anything else that is said is refused: a
@@ -74,7 +90,9 @@ def check_said(node: exp.Expression) -> None:
     allowed = EVERYTHING_SAYS | MAY_SAY.get(type(node), set())
     more = [name for name, value in node.args.items() if value not in (None, False, []) and name not in allowed]
     if more:
-        raise unsupported(node, f"{node.key} with {', '.join(more).replace('_', ' ')}")
+        is_read = type(node) in BINARY or type(node) in UNARY or type(node) in FUNCTIONS or type(node) in AGGREGATES
+        said = f"{word_for(node)} with {', '.join(more).replace('_', ' ')}" if is_read else None
+        raise unsupported(node, said)
 
 
 def _bound(node: exp.Expression, bind: Bind) -> Expr:
@@ -127,7 +145,8 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
     if isinstance(node, exp.Sub) and left.type == right.type == DATE:
         return typed("date_diff", (left, right))
     found = typed(BINARY[type(node)], (left, right))
-    return typed("not", (found,)) if node.args.get("negate") else found
+    is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)
+    return typed("not", (found,)) if is_negated else found
 
 
 def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -168,9 +187,9 @@ def _later(start: Expr, interval: exp.Expression, sign: int, bind: Bind) -> Expr
 
 
 def cast_value(text: Literal, target: Type) -> Literal | None:
-    from ebbflow.columns import meaning
+    from ebbflow.expressions import reference
 
-    value = meaning.cast(text.value, str(target))
+    value = reference.cast(text.value, str(target))
     return None if value is None else Literal(value, target)
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.operations import VOID, cast, typed
-from ebbflow.columns.schema import LONG, Type
-from ebbflow.frontend.grouping import result_type
+from ebbflow.columns.schema import BYTE, DOUBLE, LONG
+from ebbflow.expressions.operations import VOID, cast, typed
+from ebbflow.expressions.typed import Column, Expr, Literal
+from ebbflow.frontend.building.grouping import result_type
 from ebbflow.relational import algebra as a
-from ebbflow.relational.algebra import Relation
+from ebbflow.relational.aggregates import SPREADS, Asked, aggregated, by_sets, counted, where
 from ebbflow.relational.expressions import AGGREGATES, check_said
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare
@@ -31,13 +31,21 @@ class Grouping:
     before: Rows
     keys: list[Expr]
     aggregates: list[exp.Expression]
+    has_sets: bool  # behind the aggregates stands which keys a row's set leaves out
+    written: dict[exp.Expression, Expr]  # the keys as the query has them
 
     def lookup(self, rows: Rows, node: exp.Expression) -> Expr | None:
         """The column that holds an expression, if it is a key or an aggregate."""
         if node in self.aggregates:
             at = len(self.keys) + self.aggregates.index(node)
             return a.column(at, rows.relation.types[at])
-        if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or node.find(*AGGREGATES, exp.Query, exp.Window):
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return self._left_out(node)
+        if node in self.written:  # bound once: again, a subquery is another column and a constant none
+            at = self.keys.index(self.written[node])
+            return a.column(at, rows.relation.types[at])
+        apart = (*AGGREGATES, exp.Grouping, exp.GroupingId, exp.Query, exp.Window)
+        if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or node.find(*apart):
             return None
         found = self.before.expr(node)
         if found in self.keys:
@@ -49,6 +57,20 @@ class Grouping:
                 f"Add it to group by, or say which value: any_value({node.sql()}), min, max.",
             )  # fmt: skip
         return found if isinstance(found, Column) and found.name.startswith(a.OUTER) else None
+
+    def _left_out(self, node: exp.Expression) -> Expr:
+        """grouping(key): 1 where a row's set leaves the key out; grouping_id(): those of all keys, a bit each."""
+        if not self.has_sets:
+            raise refused(f"{node.key} is of keys by sets", node, "Group by rollup (...), cube (...) or grouping sets.")
+        bits: Expr = a.column(len(self.keys) + len(self.aggregates), LONG)
+        of = [self.before.expr(part) for part in node.expressions]
+        if isinstance(node, exp.GroupingId) and of in ([], self.keys):
+            return bits
+        if isinstance(node, exp.GroupingId) or len(of) != 1 or of[0] not in self.keys:
+            raise refused("these are not the keys of group by", node, "grouping(key), or grouping_id() of all of them.")
+        place = Literal(1 << (len(self.keys) - 1 - self.keys.index(of[0])), LONG)
+        bit = typed("mod", (typed("floordiv", (bits, place)), Literal(2, LONG)))
+        return cast(bit, BYTE)
 
     def scope_behind(self) -> Scope:
         """What subqueries of grouped rows can name: the keys that are plain columns."""
@@ -73,20 +95,22 @@ def grouped(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -
     if group is None and not aggregates and query.args.get("having") is None:
         return rows
     written, sets = _keys(query, group, aliases)
-    keys = []
+    keys: list[Expr] = []
+    as_written: dict[exp.Expression, Expr] = {}
     for key in written:
         if next(_aggregates_in(key), None) is not None:
             raise refused("a key of group by is an aggregate", key, "Group by columns; aggregate in a query around it.")
-        expr = rows.expr(key)
+        as_written[key] = expr = rows.expr(key)
         if expr not in keys:
             keys.append(expr)
     asked = [_aggregate(rows, node) for node in aggregates]
     if sets is None:
-        relation = _aggregated(rows.relation, tuple(keys), asked)
+        relation = aggregated(rows.relation, tuple(keys), asked)
     else:
-        positions = [[keys.index(rows.expr(key)) for key in one] for one in sets]
-        relation = _by_sets(rows.relation, tuple(keys), positions, asked)
-    return Rows(relation, rows.scope, rows.tables, rows.ask, Grouping(rows, keys, aggregates))
+        positions = [[keys.index(as_written[key]) for key in one] for one in sets]
+        relation = by_sets(rows.relation, tuple(keys), positions, asked)
+    grouping = Grouping(rows, keys, aggregates, sets is not None, as_written)
+    return Rows(relation, rows.scope, rows.tables, rows.ask, grouping)
 
 
 def _aggregates_in(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -134,7 +158,7 @@ def _keys(
         elif isinstance(part, exp.GroupingSets):
             alternatives.append([parts_of(each) for each in part.expressions])
         else:
-            alternatives.append([[part]])
+            alternatives.append([parts_of(part) if isinstance(part, exp.Tuple) else [part]])
             continue
         has_sets = True
     sets: list[list[exp.Expression]] = [[]]
@@ -169,16 +193,6 @@ def unaliased(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Alias) else node
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One aggregate: its operation, what it is of, the condition of its filter, and whether of distinct values."""
-
-    op: str
-    of: tuple[Expr, ...]
-    type: Type
-    is_distinct: bool
-
-
 def _aggregate(rows: Rows, node: exp.Expression) -> Asked:
     condition = None
     if isinstance(node, exp.Filter):
@@ -195,64 +209,17 @@ def _aggregate(rows: Rows, node: exp.Expression) -> Asked:
     is_distinct = isinstance(inside, exp.Distinct)
     values = tuple(rows.expr(each) for each in (inside.expressions if is_distinct else [inside, *node.expressions]))
     if condition is not None:
-        values = tuple(typed("when", (condition, value, Literal(None, value.type))) for value in values)
+        values = tuple(where(condition, value) for value in values)
     if len(values) > 1 and op != "count":
         raise refused(f"{op} takes one value", node, "Aggregate each.")
-    if op in ("sum", "avg") and not (values[0].type.is_number or values[0].type == VOID):
+    if op in ("sum", "avg", *SPREADS) and not (values[0].type.is_number or values[0].type == VOID):
         raise refused(f"{op} adds up numbers, and this is a {values[0].type}", node, "Cast it to a number.")
     values = tuple(cast(value, LONG) if value.type == VOID else value for value in values)
-    kind = LONG if op == "count" else result_type(op, values[0].type)
+    kind = LONG if op == "count" else DOUBLE if op in SPREADS else result_type(op, values[0].type)
     if op in ("min", "max", "any_value"):
         is_distinct = False
     if op == "count" and len(values) == 1 and is_distinct:
         return Asked("count_distinct", values, LONG, False)
     if len(values) > 1 and not is_distinct:  # counts rows in which none is null
-        missing = typed("is_null", (values[0],))
-        for value in values[1:]:
-            missing = typed("or", (missing, typed("is_null", (value,))))
-        values = (typed("when", (missing, Literal(None, LONG), Literal(1, LONG))),)
+        values = (counted(values),)
     return Asked(op, values, kind, is_distinct)
-
-
-def _aggregated(source: Relation, keys: tuple[Expr, ...], asked: list[Asked]) -> Relation:
-    """The keys, then the aggregates in order.  Those of distinct values are groups of their own, joined by key."""
-    plain = [one for one in asked if not one.is_distinct]
-    apart = list(dict.fromkeys(one.of for one in asked if one.is_distinct))
-    width = len(keys)
-    found: Relation = a.Aggregate(
-        source, keys, tuple((one.op, one.of[0] if one.of else None, one.type) for one in plain)
-    )
-    at = {one: width + plain.index(one) for one in plain}
-    for values in apart:
-        mine = [one for one in asked if one.is_distinct and one.of == values]
-        once: Relation = a.Distinct(a.Project(source, (*keys, *values)))
-        there = a.columns_of(once)
-        for each in there[width:]:
-            once = a.Filter(once, typed("not", (typed("is_null", (each,)),)))
-        of = [("count_rows", None, LONG) if one.op == "count" else (one.op, there[width], one.type) for one in mine]
-        group = a.Aggregate(once, there[:width], tuple(of))
-        before = len(found.types)
-        same = [a.same(x, y) for x, y in zip(a.columns_of(found)[:width], a.columns_of(group, before)[:width])]
-        found = a.Join(found, group, "left", a.conjunction(same))
-        at |= {one: before + width + i for i, one in enumerate(mine)}
-    columns = list(a.columns_of(found)[:width])
-    shown: list[Expr] = []
-    for one in asked:
-        value: Expr = a.column(at[one], one.type)
-        is_count = one.is_distinct and one.op == "count"
-        shown.append(typed("coalesce", (value, Literal(0, LONG))) if is_count else value)
-    return a.Project(found, (*columns, *shown))
-
-
-def _by_sets(source: Relation, keys: tuple[Expr, ...], sets: list[list[int]], asked: list[Asked]) -> Relation:
-    """One aggregate for each set of keys, with nulls for the keys that it leaves out."""
-    parts: list[Relation] = []
-    for chosen in sets:
-        chosen = list(dict.fromkeys(chosen))
-        found = _aggregated(source, tuple(keys[i] for i in chosen), asked)
-        columns: list[Expr] = []
-        for i, key in enumerate(keys):
-            columns.append(a.column(chosen.index(i), key.type) if i in chosen else Literal(None, key.type))
-        columns += a.columns_of(found)[len(chosen) :]
-        parts.append(a.Project(found, tuple(columns)))
-    return a.Union(tuple(parts)) if len(parts) > 1 else parts[0]

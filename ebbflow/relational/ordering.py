@@ -9,7 +9,7 @@ Rule: the result has the columns of all relations in the order in which they wer
 
 from __future__ import annotations
 
-from ebbflow.columns.expression import Call, Column, Expr
+from ebbflow.expressions.typed import Call, Column, Expr
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ebbflow.columns.expression import Expr, Literal
-from ebbflow.columns.operations import VOID, cast, evaluate
-from ebbflow.columns.schema import LONG, Type
+from ebbflow.columns.schema import LONG
+from ebbflow.expressions.operations import VOID, cast, evaluate
+from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import constant, unified
@@ -67,7 +67,7 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
         else:
             found = query_of(query, tables, around)
         renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
-        tables[name.lower()] = Bound(found.relation, (*renamed, *found.names[len(renamed) :]))
+        tables[name.lower()] = Bound(found.relation, (*renamed, *found.names[len(renamed) :]), found.nulls)
     return tables
 
 
@@ -86,7 +86,7 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
     renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
     names = (*renamed, *start.names[len(renamed) :])
     types = tuple(LONG if kind.is_integer else kind for kind in start.relation.types)
-    first = _as_types(start.relation, types)
+    first = a.as_types(start.relation, types)
     variable = a.Variable(f"{name}#{id(cte)}", types)
     inside = {**tables, name.lower(): Bound(variable, names)}
     step = query_of(query.expression, inside, around)
@@ -97,49 +97,20 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             "Select as many.",
         )
     if not query.args.get("distinct"):
-        _check_linear(step.relation, variable, name, query.expression)
-    following = _as_types(step.relation, types)
+        problem = a.why_not_linear(step.relation, variable)
+        if problem is not None:
+            raise refused(f'the step of "{name}" (union all) {problem}', query.expression, "Use union.")
+    following = a.as_types(step.relation, types)
     return Bound(a.Loop(variable.name, first, following, bool(query.args.get("distinct"))), names)
 
 
-def _check_linear(step: Relation, variable: a.Variable, name: str, node: exp.Expression) -> None:
-    """With union all each round is added to the ones before; that is so only if the step takes rows one by one."""
-
-    def reads(relation: Relation) -> int:
-        return int(relation == variable) + sum(map(reads, a.sources_of(relation)))
-
-    def check(relation: Relation) -> None:
-        under = sum(map(reads, a.sources_of(relation)))
-        if under and isinstance(relation, a.Aggregate | a.Distinct | a.Minus | a.Top | a.Single | a.Loop):
-            raise refused(
-                f'the step of "{name}" (union all) groups or limits the rows of the table itself', node, "Use union."
-            )
-        if isinstance(relation, a.Join):
-            left, right = reads(relation.left), reads(relation.right)
-            allowed = {"inner": left + right <= 1, "left": right == 0, "semi": right == 0, "anti": right == 0}
-            allowed["right"] = left == 0
-            if (left or right) and not allowed.get(relation.kind, False):
-                raise refused(f'the step of "{name}" (union all) needs the table itself twice', node, "Use union.")
-        for source in a.sources_of(relation):
-            check(source)
-
-    check(step)
-
-
-def _as_types(relation: Relation, types: tuple[Type, ...]) -> Relation:
-    columns = tuple(cast(column, kind) for column, kind in zip(a.columns_of(relation), types))
-    return relation if columns == a.columns_of(relation) else a.Project(relation, columns)
-
-
 def _values(node: exp.Expression, tables: Tables) -> Bound:
-    rows = Rows(a.ONE, Scope(), tables, query_of)
-    found: list[list[Literal]] = []
+    found: list[list[Expr]] = []
+    sources: list[Relation] = []
     for row in node.expressions:
-        values = [rows.expr(part) for part in parts_of(row)]
-        for part, value in zip(parts_of(row), values):
-            if not isinstance(value, Literal):
-                raise unsupported(part, "values that are computed")
-        found.append([value for value in values if isinstance(value, Literal)])
+        rows = Rows(a.ONE, Scope(), tables, query_of)
+        found.append([rows.expr(part) for part in parts_of(row)])
+        sources.append(rows.relation)
     if len({len(row) for row in found}) > 1:
         raise refused("the rows of values have different numbers of columns", node, "Give each row as many.")
     types = []
@@ -147,11 +118,13 @@ def _values(node: exp.Expression, tables: Tables) -> Bound:
         if kind is None:
             raise refused(f"column {i + 1} of values has values of different types", node, "Cast them.")
         types.append(kind if kind != VOID else LONG)
-    cast_rows = []
-    for row in found:
-        each = [cast(value, kind) for value, kind in zip(row, types)]
-        cast_rows.append(tuple(evaluate(one, {}) for one in each))
-    return Bound(a.Values(tuple(cast_rows), tuple(types)), tuple(f"col{i + 1}" for i in range(len(types))))
+    columns = [tuple(cast(value, kind) for value, kind in zip(row, types)) for row in found]
+    names = tuple(f"col{i + 1}" for i in range(len(types)))
+    if all(isinstance(value, Literal) for row in found for value in row):
+        cast_rows = tuple(tuple(evaluate(one, {}) for one in row) for row in columns)
+        return Bound(a.Values(cast_rows, tuple(types)), names)
+    computed = tuple(a.Project(source, row) for source, row in zip(sources, columns))
+    return Bound(a.Union(computed) if len(computed) > 1 else computed[0], names)
 
 
 def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
@@ -169,7 +142,8 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
         shown += _shown(rows, part, i, aliases)
     names = tuple(name for name, _ in shown)
     columns = tuple(cast(expr, LONG) if expr.type == VOID else expr for _, expr in shown)
-    return Bound(_ordered(rows, query, names, columns, aliases), names)
+    nulls = frozenset(i for i, (_, expr) in enumerate(shown) if expr.type == VOID)
+    return Bound(_ordered(rows, query, names, columns, aliases), names, nulls)
 
 
 def _with_aliases(node: exp.Expression, aliases: dict[str, exp.Expression]) -> exp.Expression:
@@ -271,11 +245,11 @@ def _set_operation(node: exp.Expression, tables: Tables, around: Scope | None) -
             "Select as many.",
         )
     types = []
-    for name, kind in zip(left.names, unified([left.relation.types, right.relation.types])):
+    for name, kind in zip(left.names, unified([left.types, right.types])):
         if kind is None:
             raise refused(f'the two sides of {node.key} have different types in "{name}"', node, "Cast one.")
-        types.append(kind)
-    one, two = _as_types(left.relation, tuple(types)), _as_types(right.relation, tuple(types))
+        types.append(LONG if kind == VOID else kind)
+    one, two = left.as_types(tuple(types)), right.as_types(tuple(types))
     is_distinct = node.args.get("distinct") is not False
     found: Relation
     if isinstance(node, exp.Union):
@@ -291,7 +265,7 @@ def _set_operation(node: exp.Expression, tables: Tables, around: Scope | None) -
     rows = Rows(found, Scope(named("", left.names, tuple(types)), around), tables, query_of)
     count, offset = _limits(node, rows)
     if count is None and not offset:
-        return Bound(found, left.names)
+        return Bound(found, left.names, left.nulls & right.nulls)
     by = []
     columns = a.columns_of(found)
     order = node.args.get("order")
@@ -299,4 +273,4 @@ def _set_operation(node: exp.Expression, tables: Tables, around: Scope | None) -
         expr = _order_key(rows, exp.select(), part.this, left.names, columns, {})
         down = bool(part.args.get("desc"))
         by.append((expr, down, bool(part.args.get("nulls_first", not down))))
-    return Bound(a.Top(found, (), tuple(by), count, offset), left.names)
+    return Bound(a.Top(found, (), tuple(by), count, offset), left.names, left.nulls & right.nulls)

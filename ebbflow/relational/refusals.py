@@ -28,9 +28,18 @@ def refused(what: str, node: exp.Expression, hint: str | None = None) -> SqlErro
     return SqlError(f"{what.rstrip('.')}, in {shown(node)}{place_of(node)}.", hint=hint)
 
 
+def word_for(node: exp.Expression) -> str:
+    """What people call this part of a query: a function by the name under which it is called."""
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name.lower()}"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name().lower()}"
+    return {"tuple": "a row of several values"}.get(node.key, node.key.replace("_", " "))
+
+
 def unsupported(node: exp.Expression, what: str | None = None) -> SqlError:
     """Something that SQL has and ebbflow does not."""
-    said = what or f"{node.key.replace('_', ' ')}"
+    said = what or word_for(node)
     return SqlError(
         f"{said} is not supported, in {shown(node)}{place_of(node)}.",
         hint="Write it another way, or build that part with collections: map_rows(fn, schema) runs your own function.",

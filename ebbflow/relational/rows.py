@@ -13,10 +13,10 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ebbflow.columns.expression import Expr
-from ebbflow.columns.operations import VOID, typed
-from ebbflow.columns.resolve import near
-from ebbflow.columns.schema import BOOLEAN
+from ebbflow.columns.schema import BOOLEAN, Type
+from ebbflow.errors import did_you_mean
+from ebbflow.expressions.operations import VOID, cast, typed
+from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
@@ -27,10 +27,25 @@ from ebbflow.relational.scope import Scope, lookup, read
 
 @dataclass(frozen=True)
 class Bound:
-    """A relation, and what its columns are called."""
+    """A relation, what its columns are called, and which of them are nothing but null, of any type."""
 
     relation: Relation
     names: tuple[str, ...]
+    nulls: frozenset[int] = frozenset()
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """Of a column that is nothing but null, VOID."""
+        return tuple(VOID if i in self.nulls else kind for i, kind in enumerate(self.relation.types))
+
+    def as_types(self, types: tuple[Type, ...]) -> Relation:
+        """With its columns cast to these types."""
+        if not self.nulls:
+            return a.as_types(self.relation, types)
+        read: list[Expr] = list(a.columns_of(self.relation))
+        for i in self.nulls:
+            read[i] = Literal(None, types[i])
+        return a.Project(self.relation, tuple(cast(column, kind) for column, kind in zip(read, types)))
 
 
 Tables = dict[str, Bound]
@@ -117,13 +132,13 @@ class Rows:
         if table is not None and table.name.lower() not in (name.lower() for name in tables):
             return refused(
                 f'there is no table "{table.name}" here; there are: {", ".join(tables) or "none"}',
-                node, near(table.name, tables) or "Name a table of the query's from.",
+                node, did_you_mean(table.name, tables) or "Name a table of the query's from.",
             )  # fmt: skip
         names = [column.name for one in scopes for column in one.shown(table.name if table is not None else "")]
         where = f'"{table.name}"' if table is not None else ", ".join(tables) or "the query"
         return refused(
             f'there is no column "{node.name}" in {where}, which has: {", ".join(names) or "no columns"}',
-            node, near(node.name, names) or "Name one of these.",
+            node, did_you_mean(node.name, names) or "Name one of these.",
         )  # fmt: skip
 
     # ---- subqueries -------------------------------------------------------------------------

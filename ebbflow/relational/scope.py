@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ebbflow.columns.expression import Column
 from ebbflow.columns.schema import Type
+from ebbflow.expressions.typed import Column
 from ebbflow.relational import algebra as a
 
 

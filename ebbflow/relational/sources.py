@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ebbflow.columns.expression import Expr
-from ebbflow.columns.operations import typed
-from ebbflow.columns.resolve import near
+from ebbflow.errors import did_you_mean
+from ebbflow.expressions.operations import typed
+from ebbflow.expressions.typed import Expr
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
@@ -47,7 +47,7 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
             if found is None:
                 raise refused(
                     f'there is no input or table "{node.name}"; there are: {", ".join(tables) or "none"}', node,
-                    near(node.name, list(tables)) or "Inputs are declared with flow.input(name, schema).",
+                    did_you_mean(node.name, list(tables)) or "Inputs are declared with flow.input(name, schema).",
                 )  # fmt: skip
             called = called or node.name
         case exp.Subquery() if isinstance(node.this, exp.Table):  # brackets around joins

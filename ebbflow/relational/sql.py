@@ -13,10 +13,11 @@ from ebbflow.columns.ddl import checked
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import SqlError, users_place
-from ebbflow.frontend.shaping import project
+from ebbflow.errors import SqlError
+from ebbflow.frontend.building.shaping import project
 from ebbflow.relational import algebra as a
-from ebbflow.relational.build import Builder
+from ebbflow.relational.build import Builder, constant, unique
+from ebbflow.relational.expressions import ask_for_errors
 from ebbflow.relational.query import query_of
 from ebbflow.relational.rows import Bound
 
@@ -24,6 +25,8 @@ from ebbflow.relational.rows import Bound
 def collection_of(graph: Graph, text: str) -> int:
     """The number of the node that gives what the query asks for."""
     query = parsed(text)
+    if graph.ansi:
+        ask_for_errors(query)
     found = query_of(query, tables_of(graph), None)
     names = unique(found.names)
     checked(Field(name, kind) for name, kind in zip(names, found.relation.types))
@@ -63,24 +66,3 @@ def tables_of(graph: Graph) -> dict[str, Bound]:
 
 def _given(number: int, schema: Schema) -> Bound:
     return Bound(a.Given(number, schema.names, schema.types), schema.names)
-
-
-def unique(names: tuple[str, ...]) -> list[str]:
-    """The names of a result; one that comes again gets a number."""
-    found: list[str] = []
-    for name in names:
-        again, number = name, 1
-        while again in found:
-            number += 1
-            again = f"{name}_{number}"
-        found.append(again)
-    return found
-
-
-def constant(graph: Graph, schema: Schema, rows: tuple[tuple[object, ...], ...]) -> int:
-    """Rows that are there from the first time on: an input that the session feeds itself."""
-    for number, node in enumerate(graph.nodes):
-        if isinstance(node, n.Input) and node.schema == schema and node.rows == rows:
-            return number
-    taken = sum(isinstance(node, n.Input) and node.rows is not None for node in graph.nodes)
-    return graph.add(n.Input(f"constant {taken + 1}", schema, (), rows), users_place())

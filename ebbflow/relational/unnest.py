@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.operations import typed
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
+from ebbflow.expressions.operations import typed
+from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 

@@ -1,9 +1,10 @@
-"""The local runtime: a whole program in one process.
+"""Local runtime: a whole program in one process.
 
-Rows are buffered until the frontier has passed them.  A program whose outputs depend on different inputs runs in
-stages, each a host that is as far as its own inputs are.
+Rows are buffered until the frontier has passed them. A program whose outputs depend on different inputs runs in stages,
+each with a host that is as far as its own inputs are.
 
-Rule: an advance happens whole or not at all; after a refusal everything is as it was, the rows still buffered.
+Rule: an advance happens completely or not at all; after a refusal everything is as before, and the rows are still
+buffered.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from collections.abc import Callable
 import numpy as np
 
 from ebbflow import events
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
-from ebbflow.dataflow.glance import Glances, glances
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.text_predicates import TextPredicates, find_text_predicates
+from ebbflow.engine.host import FEW, NEVER, Antichain, Host, Rows
+from ebbflow.engine.refusals import refuse_plainly
+from ebbflow.engine.worker import LIMITS
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime.host import FEW, NEVER, Antichain, Host, Rows
-from ebbflow.runtime.late import SHOWN, Past, reading, recall, refuse_lost_times
-from ebbflow.runtime.refusals import refuse_plainly
-from ebbflow.runtime.worker import LIMITS
+from ebbflow.runtime.late_outputs import SHOWN, Past, reading, recall, refuse_lost_times
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
 
@@ -60,11 +61,11 @@ class LocalRuntime:
         check(graph)
         self.program, self.workers, self.options = graph, workers, options
         self.pool = pool if pool is not None else Pool()
-        self.glances: Glances = {}
+        self.text_predicates: TextPredicates = {}
         if rewriting:
             graph, _ = rewrite(graph)
         if rewriting and glancing:
-            graph, self.glances = glances(graph)
+            graph, self.text_predicates = find_text_predicates(graph)
         self.coordinates = len(graph.coordinates)
         self.parts = [
             Part(stage, workers, self.pool, **placed(options, i * workers)) for i, stage in enumerate(stages.cut(graph))

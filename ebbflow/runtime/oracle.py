@@ -1,12 +1,11 @@
-"""The slow answer: what every node means, with no increments and no state.
+"""Oracle: the meaning of every node, computed from nothing, with no increments and no state.
 
-A collection at one time is a dictionary from record (a tuple of lanes) to multiplicity, without zeros.  `evaluate`
-starts over each time it is called, so it has nothing to remember wrongly.  Changes are not computed but derived:
-the collection is evaluated at every time at which it can differ, and the differences are taken.
-Other runtimes are judged against it.
+A collection at one time is a dictionary from record (a tuple of lanes) to multiplicity, without zeros. `evaluate`
+starts over each time it is called, so it has no state that could be wrong. Changes are derived: the collection is
+evaluated at every time at which it can differ, and the differences are taken. Other runtimes are tested against it.
 
-Rule: what is evaluated at a time depends on nothing but the inputs' collections at that time.  The one exception
-is Delay, which moves changes: it counts as an input of its own, whose history is its source's changes, moved.
+Rule: the result at a time depends on nothing but the inputs' collections at that time. The one exception is Delay,
+which moves changes: it counts as an input of its own, whose history is its source's changes, moved.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.meaning import EPOCH, quotient
-from ebbflow.columns.operations import IN_TURN, OPERATIONS
+from ebbflow.columns.ranges import EPOCH
 from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import STAYS, EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
+from ebbflow.expressions.operations import IN_TURN, OPERATIONS
+from ebbflow.expressions.reference import quotient
+from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.limits import WORD
 
 Record = tuple[int, ...]

@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
+from ebbflow.durable import ledger
+from ebbflow.durable.store import Store, local_path
 from ebbflow.errors import NotACheckpoint
 from ebbflow.pipeline import marks, skips
-from ebbflow.runtime import ledger
-from ebbflow.trace.store import Store, local_path
 
 STATE = "state"  # in a stream's directory
 

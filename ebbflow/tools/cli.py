@@ -31,13 +31,20 @@ def main() -> None:
 @main.command()
 @click.option("--nodes", default=1000, show_default=True, help="Size of the larger graph.")
 @click.option("--edges", default=2000, show_default=True, help="Its edges.")
-def demo(nodes: int, edges: int) -> None:
-    """A small program, one change, and what it cost beside starting over."""
+@click.option("--spark/--no-spark", default=None, help="With the part on Spark, or without; a terminal is asked.")
+def demo(nodes: int, edges: int, spark: bool | None) -> None:
+    """A small program, one change, and what it cost beside starting over.
+
+    Example: ebbflow demo --no-spark
+    """
     from ebbflow.tools import demo
 
     with refusals_as_text():
         demo.show(nodes=nodes, edges=edges)
-        demo.show_on_spark(nodes=nodes, edges=edges)
+        if spark is None and sys.stdin.isatty() and sys.stdout.isatty():
+            spark = click.confirm("\nThe same on Spark? It takes about half a minute.", default=True)
+        if spark is not False:
+            demo.show_on_spark(nodes=nodes, edges=edges)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -69,12 +76,28 @@ def explain(program: Path, arguments: tuple[str, ...]) -> None:
 
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write the page to this file.")
+@click.option("--figure", is_flag=True, help="A page to put into a text: only the lattice and its rows.")
+@click.option("--part", "parts", multiple=True, help="With --figure: plan, lattice, rows, story, inputs; repeat it.")
+@click.option("--show", help="The collection the page begins with, by its name.")
+@click.option("--title", help="The page's title; the program's file name, if it is left out.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def explore(program: Path, arguments: tuple[str, ...], export: Path | None) -> None:
+def explore(
+    program: Path,
+    arguments: tuple[str, ...],
+    export: Path | None,
+    figure: bool,
+    parts: tuple[str, ...],
+    show: str | None,
+    title: str | None,
+) -> None:
     """Run PROGRAM, and show its last dataflow as a page: every collection at every time.
 
-    Example: ebbflow explore reach.py --export reach.html
+    Examples:
+
+    ebbflow explore reach.py --export reach.html
+
+    ebbflow explore reach.py --export figure.html --figure --show reached
     """
     from ebbflow.tools import program as programs
     from ebbflow.tools.explorer import page, recording
@@ -84,7 +107,7 @@ def explore(program: Path, arguments: tuple[str, ...], export: Path | None) -> N
             programs.run(program, arguments)
         if not sessions:
             raise click.ClickException(f"{program} runs no dataflow in this process, so there is nothing to show.")
-        written = page.of_recording(sessions[-1], export, program.name)
+        written = page.of_recording(sessions[-1], export, page.Look(title or program.name, show, parts or figure))
     if len(sessions) > 1:
         click.echo(f"{program} ran {len(sessions)} sessions; the page shows the last.")
     click.echo(str(written.path))

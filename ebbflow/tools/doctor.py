@@ -22,6 +22,7 @@ import ebbflow
 NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
 OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta"}
 OLDEST_JAVA = 17
+TESTED = ("x86_64", "AMD64")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,22 @@ def examine() -> list[Finding]:
 
 def surroundings() -> list[Finding]:
     """What is found without loading any of it."""
-    return [python(), *packages(), java(), workers_python()]
+    return [system(), python(), *packages(), java(), workers_python()]
+
+
+def system() -> Finding:
+    """What is tested is Linux; elsewhere it is said plainly what to expect."""
+    name, machine = platform.system(), platform.machine()
+    shown = f"{name} {platform.release()}, {machine}"
+    if name == "Windows":
+        return Finding("system", shown, "ebbflow does not run on Windows itself; it runs in WSL 2 (wsl --install).")
+    if name != "Linux":
+        return Finding(
+            "system", shown, f"ebbflow is tested on Linux; on {name} it is not, and checkpoint= relies on Linux."
+        )
+    if machine not in TESTED:
+        return Finding("system", shown, f"ebbflow is tested on {TESTED[0]}; on {machine} it is not.")
+    return Finding("system", shown)
 
 
 def python() -> Finding:
@@ -109,7 +125,7 @@ def workers_python() -> Finding:
 def kernels() -> Finding:
     """Where compiled kernels are kept, and how much is there."""
     try:
-        from ebbflow.columns.kept import directory  # loads the code generator
+        from ebbflow.native.kernel_cache import directory  # loads the code generator
     except ImportError as error:
         return Finding(
             "kernels", f"the compiler does not load: {error}", "pip install ebbflow brings a numba that fits."

@@ -12,8 +12,8 @@ import time
 
 from rich.console import Console
 
-from ebbflow.columns.kept import directory
-from ebbflow.columns.kernel import compile_all
+from ebbflow.native.kernel import compile_all
+from ebbflow.native.kernel_cache import directory
 
 EVERY = 10.0  # seconds between lines where there is no terminal to draw a bar on
 

@@ -1,16 +1,15 @@
-"""Sealed batches: keys in the order of their hashes, each with its entries, in as few words as they need.
+"""Batch: an immutable piece of a trace, with keys ordered by hash and entries compressed by column.
 
-A batch is a header of counts, ranges and relative addresses, then its lanes.  A lane that is constant is one number
-in the header; another is stored as what exceeds its least value, in 1, 2, 4, ... or 64 bits an item.  Static data so
-has no stored rounds, ranks or diffs.  A directory over the first bits of the hash leads to the few keys that may be
-meant.
+A batch is a header of counts, ranges and relative addresses, followed by its lanes. A constant lane is one number in
+the header; any other is stored as the difference from its least value, in 1, 2, 4, ... or 64 bits per item, so static
+data stores no rounds, ranks or diffs. A radix directory over the first bits of the hash finds a key's position.
 
-Rule: a batch is never changed, and means the same wherever its words lie.
+Rule: a batch is never changed, and its words mean the same at any address.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.heap import DRAFT, SEALED, alloc, hash_lanes, release, reserve
 from ebbflow.trace.segment import VALUE, diff_of, rank_of, stamped
 from ebbflow.trace.table import FAMILIES, KEYS, WIDTH

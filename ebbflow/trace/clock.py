@@ -1,22 +1,24 @@
-"""Input times as small numbers.
+"""Clock: input times mapped to small integers, their *ranks*.
 
-Along one coordinate a slice's times are its ranks 1, 2, 3, ... in order, and everything older is rank 0.  With several
-coordinates (or delays) a time is interned: its rank is its place in a table of rows, the order is that of the rows.
+With one coordinate, the times of a slice have the ranks 1, 2, 3, ... in order, and all older times have rank 0. With
+several coordinates (or delays) a time is interned: its rank is its index in a table of rows, and order is that of the
+rows.
 
-Rule: in the general clock, ranks mean the same until `forget` rewrites them between slices; comparisons go by rows.
+Rule: with interned times a rank keeps its meaning until `forget` rewrites ranks between slices; comparisons use the
+rows.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
 from ebbflow.limits import TIMES_AT_ONCE
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.heap import (
+    CHAIN_FROM,
     COMPLETE,
     COORDS,
     GREATEST,
     INDEXED,
     LEN,
-    LINED,
     LOWER,
     LOWEST,
     PAST,
@@ -175,7 +177,7 @@ def intern_time(H, W, p):
     H[W + TIMES + LEN] = n + c
     for k in range(c):
         if rank and H[q + n - c + k] > H[q + n + k]:
-            H[W + LINED] = rank
+            H[W + CHAIN_FROM] = rank
     push_word(H, W, W + COMPLETE, done)
     return rank
 

@@ -1,14 +1,14 @@
-"""A worker's heap: every structure of the engine at a word address in one reserved piece of memory.
+"""Heap: a worker's memory, one reserved range of address space that holds every structure of the engine.
 
-Kernels see memory as one array of words, `H`, and know a structure by the address of its first word.  A heap is address
-space that is reserved at once and takes real pages only when touched, so growing never moves anything and compiled
-code never has to return for it.  At its start lies the worker's header, known everywhere as `W`.
+Kernels see memory as one array of words, `H`, and identify a structure by the address of its first word. Address space
+is reserved once and pages become real when first written, so growth never moves anything and compiled code never
+returns to Python for memory. The worker's header is at the start of the heap; its address is `W` in every kernel.
 
-A kernel that asks for a block gets one: what is half done when memory runs out could not be undone.  A block beyond the
-limit is an error that is written down; the walk stops at its next look, and the step is undone.  Behind the limit lies
-the space that this takes.
+Allocation inside a kernel never fails, because a half-done change could not be undone. A block beyond the limit sets an
+error code; the walk stops at its next check and the step is undone. Reserved space behind the limit is there for what
+is allocated until then.
 
-Rule: a block has the size of its class; it is given back to the list of that class and to no other.
+Rule: a block has the size of its size class, and is returned to the free list of that class and to no other.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import warnings
 import numpy as np
 
 from ebbflow import events
-from ebbflow.columns.kernel import inline, kernel, memory
-from ebbflow.columns.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, load_shared, store_shared
+from ebbflow.native.kernel import inline, kernel, memory
+from ebbflow.native.memory import CHECKED, CLOSED, RESERVED, Fixed, all_open, load_shared, store_shared
 
 # ---- the header of a worker, as offsets from W -----------------------------------------------
 BUMP = 0  # the first word never given out
 LIMIT = 1  # where the space ends that may be used; as many words may be handed out and not given back
 STEP = 2  # the number of the slice in progress
 FIRST = 3  # the number of the first slice of this advance; segments older than that are saved before they change
-KEEPING = 4  # whether segments are saved so that the advance can be undone
+SAVES_SEGMENTS = 4  # whether segments are saved so that the advance can be undone
 SERIAL = 5  # the last bucket's number
 GUARD = 6  # one bit above each field of a rounds word
 BITS = 7  # the width of such a field
@@ -39,7 +39,7 @@ ME = 11
 NODES = 12  # address of the table of node addresses
 POOL = 13  # address of the text pool
 ERROR, ERROR_NODE, ERROR_RANK, ERROR_WORD = 14, 15, 16, 17
-PC, ROUNDS, PHASE, REASON, PLACE = 18, 19, 20, 21, 22  # where the walk stands, and why it came back
+PC, ROUNDS, PHASE, REASON, LOOP_AT = 18, 19, 20, 21, 22  # where the walk stands, and why it came back
 BEST, AGREED = 23, 24  # the least pending rounds here; of all workers
 VISITS, INSERTS, DELTAS, EVALS, OWED = 25, 26, 27, 28, 29  # counters
 FUEL = 30  # visits until the walk looks up
@@ -60,36 +60,45 @@ EVENTS, EVENTS2, VALUES, WANT, HAVE, DELTA, ROW, ROW2, SORTED, UNDO, SLOTS, STAT
 )
 TIMES, TIMESLOTS, COMPLETE, LOWER, UPPER = (VECTORS + 4 * (15 + i) for i in range(5))
 STORED_IN, STORED_OUT, SEEDS = (VECTORS + 4 * (20 + i) for i in range(3))
-MAIL = VECTORS + 4 * 23  # one vector per worker, 64 at most
-COLD = MAIL + 4 * 64  # a segment: what the spine holds of a key that is only read
+OUTBOXES = VECTORS + 4 * 23  # one vector per worker, 64 at most
+COLD = OUTBOXES + 4 * 64  # a segment: what the spine holds of a key that is only read
 BULK, BULK2, COUNTS, DRAFT, STREAM, PAIR = (COLD + 8 + 4 * i for i in range(6))
 REFUSED = COLD + 8 + 4 * 6  # a vector: the row that was refused
 WIDE = REFUSED + 3  # behind that vector: whether some entry was ever of a diff beyond WIDE_DIFF
 WIDE_SHOWN = PAIR + 3  # behind another: the same of a row that an output has given
-CROWD = COLD + 8 + 4 * 7  # whether the rows that are delivered are many
-BLOCK = CROWD + 1  # the address of the room in which blocks of rows are worked on, column by column
-IN_ORDER = CROWD + 2  # whether the rows that an input is fed come in the order of their times
-LOWEST = CROWD + 3  # one more than the rank of the lower frontier's only element, 0 when it has several or none
-MEETING, MET, STAGE = CROWD + 4, CROWD + 5, CROWD + 6  # where workers of one process meet, how often, how far in one
-LINED = CROWD + 7  # of interned times, the rank from which on each one precedes the next
-POURED = CROWD + 8  # how many rows an input was fed last
-PAST = CROWD + 9  # so many interned times, the first ones, precede the lower frontier's only element; they may be more
-LINES_OF = CROWD + 10  # the number of the slice whose lines are kept
-NEAR = CROWD + 11  # slots, and lines of cache, that are near the processor anyway: there is no need to ask for them
-RUNS, LINES = CROWD + 12, CROWD + 16  # vectors: of a slice in a loop, a run of each key; their lines
-GROWTH = CROWD + 20  # how many times as large a huge vector becomes
-INDEXED = CROWD + 21  # so many interned times, the first ones, are in their index
-GREATEST = CROWD + 22  # the rank of the interned time that is the last when rows are read from left to right
-CUT, CUT_END = CROWD + 23, CROWD + 24  # what is left of a block of which small ones are cut
-NOTED = CROWD + 25  # a vector: the rounds at which the key that is visited will have to be visited again
-EARLY = CROWD + 29  # the least pending rounds here at the nodes of a loop before its last meeting
-QUIET = CROWD + 30  # whether this round of a loop needs no meeting but the one at its head
-OTHER_MAIL = CROWD + 31  # the address of as many vectors as in MAIL, for every other meeting, or 0
-OUTBOX = CROWD + 32  # how far from MAIL the vectors are that are written now: 0, or those
-MAILED = CROWD + 33  # how many rows were sent to other workers
-SPACE_END = CROWD + 34  # the end of the reserved space
-BROKEN = CROWD + 35  # whether even that was not enough: a kernel ended in the middle
-HEADER = CROWD + 42  # so that lines of cache begin where structures do
+DELIVERS_BULK = COLD + 8 + 4 * 7  # whether the rows that are delivered are many
+BLOCK = DELIVERS_BULK + 1  # the address of the room in which blocks of rows are worked on, column by column
+IN_ORDER = DELIVERS_BULK + 2  # whether the rows that an input is fed come in the order of their times
+LOWEST = DELIVERS_BULK + 3  # one more than the rank of the lower frontier's only element, 0 when it has several or none
+BARRIER, BARRIER_COUNT, STAGE = (
+    DELIVERS_BULK + 4,
+    DELIVERS_BULK + 5,
+    DELIVERS_BULK + 6,
+)  # the barrier of this process's workers, how many were passed, how far in one
+CHAIN_FROM = DELIVERS_BULK + 7  # of interned times, the rank from which on each one precedes the next
+POURED = DELIVERS_BULK + 8  # how many rows an input was fed last
+PAST = (
+    DELIVERS_BULK + 9
+)  # so many interned times, the first ones, precede the lower frontier's only element; they may be more
+PRESENCE_SLICE = DELIVERS_BULK + 10  # the number of the slice whose lines are kept
+CACHED_SLOTS = DELIVERS_BULK + 11  # so many slots, and cache lines, are in the cache anyway: they are not prefetched
+RUNS, PRESENCE_LINES = (
+    DELIVERS_BULK + 12,
+    DELIVERS_BULK + 16,
+)  # vectors: of a slice in a loop, a run of each key; their lines
+GROWTH = DELIVERS_BULK + 20  # how many times as large a huge vector becomes
+INDEXED = DELIVERS_BULK + 21  # so many interned times, the first ones, are in their index
+GREATEST = DELIVERS_BULK + 22  # the rank of the interned time that is the last when rows are read from left to right
+CUT, CUT_END = DELIVERS_BULK + 23, DELIVERS_BULK + 24  # what is left of a block of which small ones are cut
+NOTED = DELIVERS_BULK + 25  # a vector: the rounds at which the key that is visited will have to be visited again
+EARLY = DELIVERS_BULK + 29  # the least pending rounds here at the nodes of a loop before its last barrier
+QUIET = DELIVERS_BULK + 30  # whether this round of a loop needs no barrier but the one at its head
+OTHER_OUTBOXES = DELIVERS_BULK + 31  # the address of as many vectors as in OUTBOXES, for every other barrier, or 0
+OUTBOX_OFFSET = DELIVERS_BULK + 32  # how far from OUTBOXES the vectors are that are written now: 0, or those
+SENT = DELIVERS_BULK + 33  # how many rows were sent to other workers
+SPACE_END = DELIVERS_BULK + 34  # the end of the reserved space
+BROKEN = DELIVERS_BULK + 35  # whether even that was not enough: a kernel ended in the middle
+HEADER = DELIVERS_BULK + 42  # so that lines of cache begin where structures do
 
 # ---- a vector: three words -------------------------------------------------------------------
 PTR, LEN, CAP = 0, 1, 2
@@ -98,7 +107,7 @@ VECTOR = 4
 # ---- what can go wrong inside ----------------------------------------------------------------
 OVERFLOW, DIFF_OVERFLOW, ROUNDS_OVERFLOW, LIMIT_REACHED, BACKWARDS, TOO_MANY_TIMES = 1, 2, 3, 4, 5, 6
 ROW_OVERFLOW = 7  # in an expression: the word is the stage, the row is kept in REFUSED
-USED_UP = 8  # the memory that may be used: the instruction, whether at a meeting, and how many words there are
+USED_UP = 8  # the memory that may be used: the instruction, whether at a barrier, and how many words there are
 COUNT_OVERFLOW = 16  # what a group counts, or its sum of 128 bits; the group is at KEY_AT
 SUM_OVERFLOW = 17  # the diffs of equal rows at one time do not sum up to a word; the row is in REFUSED
 PRODUCT_OVERFLOW = 18  # the copies of two rows that a join pairs
@@ -112,7 +121,7 @@ BEYOND = 1024  # in checked mode, so many words behind the last that was given o
 LARGE = 1 << 15  # words of a block whose pages are worth returning
 HUGE = 1 << 18  # words of a vector that it would cost to copy again and again
 MIDDLING, CUT_AT_MOST = 12, 64  # the class of blocks that are cut, of 256 words; the largest of what they are cut into
-GATHERED = 26  # the class of blocks, of LARGE words, that middling ones become which lie side by side; cut likewise
+COALESCED = 26  # the class of blocks, of LARGE words, that middling ones become which lie side by side; cut likewise
 MIDDLING_KEPT = 1 << 9  # blocks that stay as they are, 1 MB: small ones are cut out of them, and their pages are there
 RETURNED = 1  # in a large free block, behind its link: whether its pages were returned
 
@@ -158,7 +167,7 @@ def cut(H, W, size):
     """
     p = H[W + CUT]
     if p + size > H[W + CUT_END]:
-        i = MIDDLING if H[W + FREE + MIDDLING] else GATHERED
+        i = MIDDLING if H[W + FREE + MIDDLING] else COALESCED
         p = H[W + FREE + i]
         if p == 0:
             return 0
@@ -385,7 +394,7 @@ def sum_fits(a, b):
 
 @inline
 def size_bits(word):
-    """The bits of a number that say how large it is, whatever its sign: they can be gathered by |."""
+    """The bits of a number's magnitude, whatever its sign: they can be gathered by |."""
     return word ^ (word >> 63)
 
 
@@ -469,7 +478,7 @@ class Heap:
         self.H[W + SPACE_END] = self.end
         self.H[W + LIMIT] = self.limit
         self.H[W + SEAL], self.H[W + KEEP], self.H[W + EFFORT] = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
-        self.H[W + NEAR] = NEAR_SLOTS
+        self.H[W + CACHED_SLOTS] = DEFAULT_CACHED_SLOTS
         self.H[W + GROWTH] = 2 if self.is_placed else 4  # pages that nobody touches cost nothing, but in an image
         for i in range(23):
             reserve(self.H, W, W + VECTORS + 4 * i, FIRST_ROOM)
@@ -544,7 +553,7 @@ class Heap:
         blocks.sort()
         kept, blocks = blocks[:MIDDLING_KEPT], blocks[MIDDLING_KEPT:]
         size = int(class_size(MIDDLING))
-        together = int(class_size(GATHERED)) // size
+        together = int(class_size(COALESCED)) // size
         runs = np.cumsum(np.diff(blocks, prepend=blocks[0]) != size)  # who follows its neighbour is in its run
         first = np.searchsorted(runs, runs)  # of every block, where its run begins
         long = np.bincount(runs)[runs]
@@ -554,7 +563,7 @@ class Heap:
         H[W + FREE + MIDDLING] = 0
         free_again(H, W, MIDDLING, left)
         if len(gathered):
-            free_again(H, W, GATHERED, gathered)
+            free_again(H, W, COALESCED, gathered)
             H[W + LOOSE] = 1
 
     def trim(self) -> None:
@@ -581,7 +590,7 @@ class Heap:
 
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
-NEAR_SLOTS = 1 << 13
+DEFAULT_CACHED_SLOTS = 1 << 13
 BEHIND = 1 << 36  # bytes of address space behind the limit, at least: a step that goes beyond it needs them a while
 LEAST_RESERVE = 1 << 26  # bytes; with less a worker does not begin
 

@@ -1,16 +1,16 @@
-"""Segments: the entries of one key, old ones first.
+"""Segment: the entries of one key in one family, old entries first.
 
-An entry is `rounds, rank and diff in one word, value lanes`.  What earlier slices left is old: folded to one entry per
-value and rounds (and per time that can still be told apart) when the segment is first touched in a slice.  What the
-slice itself adds stands behind, raw, until the next slice touches the segment.
+An entry is `rounds, rank and diff in one word, value lanes`. Entries of earlier slices are old: they are consolidated
+to one entry per value and rounds (and per time that can still be distinguished) when the segment is first changed in a
+slice. The entries of the current slice follow, unsorted, until the next slice that changes the segment.
 
-Rule: entries before `OLD` are from earlier slices, entries behind are this slice's; undoing a slice is cutting there.
-Where times are on one line, old entries are in the order of their values and rounds.
+Rule: entries before `OLD` are of earlier slices, entries after it of this slice; a slice is undone by truncating there.
+Where times form a chain, old entries are ordered by value and rounds.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.clock import advance_rank
 from ebbflow.trace.heap import (
     CAP,
@@ -18,12 +18,12 @@ from ebbflow.trace.heap import (
     ERROR,
     FIRST,
     GENERAL,
-    KEEPING,
     LEN,
     MANY_ENTRIES,
     NO_NODE,
     PTR,
     REFUSED,
+    SAVES_SEGMENTS,
     SLOTS,
     SORTED,
     STEP,
@@ -484,7 +484,7 @@ def save(H, W, sg, w):
 @kernel
 def refresh(H, W, sg, w):
     """The first touch of a segment in a slice."""
-    keeps = H[W + KEEPING] and H[sg + STAMP] < H[W + FIRST]
+    keeps = H[W + SAVES_SEGMENTS] and H[sg + STAMP] < H[W + FIRST]
     H[sg + STAMP] = H[W + STEP]
     if keeps and H[W + GENERAL]:
         save(H, W, sg, w)  # as it was: a later slice of the advance folds further than the advance may

@@ -1,17 +1,18 @@
-"""A spine: the sealed batches behind a table, merged little by little.
+"""Spine: the batches behind a table, merged incrementally.
 
-What is loaded in bulk, and what nobody has asked for in a while, lies in sealed batches.  A key that is to change is
-moved from there into a record of its own at first touch, and marked as gone; one that is only read may stay.  Two
-batches of one level, that is of like size, are merged, with effort in proportion to what is added: first counted,
-then written.
+Bulk-loaded keys, and keys that were not used for many slices, are in batches. A key that changes is moved from its
+batches into a record of the table and marked as gone there; a key that is only read may stay. Two batches of the same
+level, that is of similar size, are merged, with work in proportion to what is added: a counting pass, then a writing
+pass.
 
-Rule: a key with a record has nothing in the spine; what the batches say of any other key, added up, is its history.
+Rule: a key that has a record has nothing in the spine; the history of any other key is the sum of its entries in the
+batches.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
 from ebbflow.limits import KEYS_A_BATCH
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.batch import (
     DIFF_LANE,
     ENTRIES,
@@ -74,11 +75,11 @@ from ebbflow.trace.segment import OLD, STAMP, are_in_order, compact, diff_of, to
 from ebbflow.trace.table import COUNT, FAMILIES, KEYS, SPINE, WIDTH, add_key, find, segment_of
 
 # ---- a spine: a vector of places, a vector of merges -----------------------------------------------
-PLACES, MERGES = 0, 4
+BATCHES, MERGES = 0, 4
 SPINE_WORDS = 8
 # ---- a place: a batch, the slice that sealed it, the keys that have left it (a bit each, and how many) ------
 BATCH, SEALED_IN, GONE, GONE_COUNT, LEVEL, MERGING = 0, 1, 2, 3, 4, 5
-PLACE_WORDS = 6
+SLOT_WORDS = 6
 # ---- a merge of one or two places into a batch ------------------------------------------------------
 ONE, TWO, PHASE = 0, 1, 2
 ONE_GONE, TWO_GONE = 3, 4  # which keys had left when it began
@@ -90,7 +91,7 @@ COUNTING, WRITING, DONE = 0, 1, 2
 
 # a merge moves so much for each key and entry that is added: it ends before the next batch of its level
 EFFORT_A_ROW = 8
-MOST_PLACES = 4  # batches that are searched for a key again and again
+MOST_BATCHES = 4  # batches that are searched for a key again and again
 SUMS_FAMILY = 2  # entries that are no rows: they are never folded, and a key that has them is in one batch only
 
 
@@ -117,14 +118,14 @@ def no_bits(H, W, n):
 
 
 @kernel
-def mark_gone(H, W, place, i):
+def mark_gone(H, W, slot, i):
     """Key i of a place has left it, for a record."""
-    bits = H[place + GONE]
+    bits = H[slot + GONE]
     H[bits + (i >> 6)] |= 1 << (i & 63)
-    H[place + GONE_COUNT] += 1
-    m = H[place + MERGING]
+    H[slot + GONE_COUNT] += 1
+    m = H[slot + MERGING]
     if m:
-        b = H[place + BATCH]
+        b = H[slot + BATCH]
         n = H[m + LATE + LEN]
         nk = H[b + KEY_LANES]
         p = reserve(H, W, m + LATE, n + nk) + n
@@ -174,18 +175,18 @@ def load_key(H, W, tb, key, h):
     so that undoing takes it back.
     """
     spine = H[tb + SPINE]
-    count = H[spine + PLACES + LEN]
+    count = H[spine + BATCHES + LEN]
     families = H[tb + FAMILIES]
     rc = 0
     for phase in range(3):  # sealed before this advance, in an earlier slice of it, in this slice
         for k in range(count):
-            place = H[H[spine + PLACES + PTR] + k]
-            step = H[place + SEALED_IN]
+            slot = H[H[spine + BATCHES + PTR] + k]
+            step = H[slot + SEALED_IN]
             if (0 if step < H[W + FIRST] else (1 if step < H[W + STEP] else 2)) != phase:
                 continue
-            b = H[place + BATCH]
+            b = H[slot + BATCH]
             i = search(H, b, key, h)
-            if i < 0 or is_gone(H, H[place + GONE], i):
+            if i < 0 or is_gone(H, H[slot + GONE], i):
                 continue
             if rc == 0:
                 rc = add_key(H, W, tb, key, h)
@@ -202,7 +203,7 @@ def load_key(H, W, tb, key, h):
                     touch(H, W, sg, w)
                     append_sealed(H, W, sg, w, b, f, i, phase - 1)
                     H[sg + STAMP] = step
-            mark_gone(H, W, place, i)
+            mark_gone(H, W, slot, i)
     return rc
 
 
@@ -230,13 +231,13 @@ def read_sealed(H, W, tb, family, key, h):
     H[sg + OLD] = 0
     parts = 0
     for phase in range(2):  # sealed in an earlier slice, in this one
-        for k in range(H[spine + PLACES + LEN]):
-            place = H[H[spine + PLACES + PTR] + k]
-            if (H[place + SEALED_IN] == H[W + STEP]) != (phase == 1):
+        for k in range(H[spine + BATCHES + LEN]):
+            slot = H[H[spine + BATCHES + PTR] + k]
+            if (H[slot + SEALED_IN] == H[W + STEP]) != (phase == 1):
                 continue
-            b = H[place + BATCH]
+            b = H[slot + BATCH]
             i = search(H, b, key, h)
-            if i < 0 or is_gone(H, H[place + GONE], i):
+            if i < 0 or is_gone(H, H[slot + GONE], i):
                 continue
             append_sealed(H, W, sg, w, b, family, i, phase)
             parts += 1
@@ -253,7 +254,7 @@ def read_sealed(H, W, tb, family, key, h):
 @inline
 def are_few(H, tb):
     """Whether a key that gets rows again may stay in the spine: more batches would all be searched for it each time."""
-    return H[tb + SPINE] == 0 or H[H[tb + SPINE] + PLACES + LEN] <= MOST_PLACES
+    return H[tb + SPINE] == 0 or H[H[tb + SPINE] + BATCHES + LEN] <= MOST_BATCHES
 
 
 @kernel
@@ -267,13 +268,13 @@ def read_key(H, W, tb, key, h):
     rc = 0
     parts = 0
     for phase in range(2):  # sealed in an earlier slice, in this one
-        for k in range(H[spine + PLACES + LEN]):
-            place = H[H[spine + PLACES + PTR] + k]
-            if (H[place + SEALED_IN] == H[W + STEP]) != (phase == 1):
+        for k in range(H[spine + BATCHES + LEN]):
+            slot = H[H[spine + BATCHES + PTR] + k]
+            if (H[slot + SEALED_IN] == H[W + STEP]) != (phase == 1):
                 continue
-            b = H[place + BATCH]
+            b = H[slot + BATCH]
             i = search(H, b, key, h)
-            if i < 0 or is_gone(H, H[place + GONE], i):
+            if i < 0 or is_gone(H, H[slot + GONE], i):
                 continue
             if rc == 0:
                 rc = add_key(H, W, tb, key, h)
@@ -323,7 +324,7 @@ def level_of(weight):
 
 
 @kernel
-def place_batch(H, W, tb, b, step, bits, gone):
+def insert_batch(H, W, tb, b, step, bits, gone):
     """Put a batch into the spine."""
     spine = H[tb + SPINE]
     if spine == 0:
@@ -331,14 +332,14 @@ def place_batch(H, W, tb, b, step, bits, gone):
         for i in range(SPINE_WORDS):
             H[spine + i] = 0
         H[tb + SPINE] = spine
-    place = alloc(H, W, PLACE_WORDS)
-    H[place + BATCH] = b
-    H[place + SEALED_IN] = step
-    H[place + GONE] = bits
-    H[place + GONE_COUNT] = gone
-    H[place + LEVEL] = level_of(weight_of(H, b))
-    H[place + MERGING] = 0
-    push_word(H, W, spine + PLACES, place)
+    slot = alloc(H, W, SLOT_WORDS)
+    H[slot + BATCH] = b
+    H[slot + SEALED_IN] = step
+    H[slot + GONE] = bits
+    H[slot + GONE_COUNT] = gone
+    H[slot + LEVEL] = level_of(weight_of(H, b))
+    H[slot + MERGING] = 0
+    push_word(H, W, spine + BATCHES, slot)
 
 
 @kernel
@@ -356,22 +357,22 @@ def drop_word(H, v, word):
 
 
 @kernel
-def drop_place(H, W, tb, place):
+def drop_slot(H, W, tb, slot):
     """Forget a batch."""
     spine = H[tb + SPINE]
-    drop_word(H, spine + PLACES, place)
-    b = H[place + BATCH]
-    release(H, W, H[place + GONE], bit_words(H[b + KEY_COUNT]))
+    drop_word(H, spine + BATCHES, slot)
+    b = H[slot + BATCH]
+    release(H, W, H[slot + GONE], bit_words(H[b + KEY_COUNT]))
     release_batch(H, W, b)
-    release(H, W, place, PLACE_WORDS)
+    release(H, W, slot, SLOT_WORDS)
 
 
 @kernel
 def drop_spine(H, W, tb):
     """Forget a spine that is empty, so that a miss in the table is a miss."""
     spine = H[tb + SPINE]
-    if spine and H[spine + PLACES + LEN] == 0 and H[spine + MERGES + LEN] == 0:
-        drop_vector(H, W, spine + PLACES)
+    if spine and H[spine + BATCHES + LEN] == 0 and H[spine + MERGES + LEN] == 0:
+        drop_vector(H, W, spine + BATCHES)
         drop_vector(H, W, spine + MERGES)
         release(H, W, spine, SPINE_WORDS)
         H[tb + SPINE] = 0
@@ -402,11 +403,11 @@ def union_lanes(H, d, b):
 
 
 @kernel
-def copied_bits(H, W, place):
-    n = bit_words(H[H[place + BATCH] + KEY_COUNT])
+def copied_bits(H, W, slot):
+    n = bit_words(H[H[slot + BATCH] + KEY_COUNT])
     p = alloc(H, W, n)
     for i in range(n):
-        H[p + i] = H[H[place + GONE] + i]
+        H[p + i] = H[H[slot + GONE] + i]
     return p
 
 
@@ -437,10 +438,10 @@ def drop_merge(H, W, tb, m):
     """Forget a merge; its places stay, its result does not."""
     drop_word(H, H[tb + SPINE] + MERGES, m)
     for k in range(2):
-        place = H[m + ONE + k]
-        if place:
-            H[place + MERGING] = 0
-            release(H, W, H[m + ONE_GONE + k], bit_words(H[H[place + BATCH] + KEY_COUNT]))
+        slot = H[m + ONE + k]
+        if slot:
+            H[slot + MERGING] = 0
+            release(H, W, H[m + ONE_GONE + k], bit_words(H[H[slot + BATCH] + KEY_COUNT]))
     release(H, W, H[m + AS_DRAFT], draft_words(H, tb))
     drop_vector(H, W, m + LATE)
     release(H, W, m, MERGE_WORDS)
@@ -686,16 +687,16 @@ def end_merge(H, W, tb, m):
     if two:
         step = max(step, H[two + SEALED_IN])
     drop_merge(H, W, tb, m)
-    drop_place(H, W, tb, one)
+    drop_slot(H, W, tb, one)
     if two:
-        drop_place(H, W, tb, two)
-    place_batch(H, W, tb, b, step, bits, gone)
+        drop_slot(H, W, tb, two)
+    insert_batch(H, W, tb, b, step, bits, gone)
 
 
 @inline
-def may_merge(H, W, place):
+def may_merge(H, W, slot):
     """No merge has it, and the slice that sealed it, whose ranks it tells apart, is over."""
-    return H[place + MERGING] == 0 and H[place + SEALED_IN] < H[W + STEP]
+    return H[slot + MERGING] == 0 and H[slot + SEALED_IN] < H[W + STEP]
 
 
 @kernel
@@ -704,7 +705,7 @@ def begin_merges(H, W, tb):
     shrinks.
     """
     spine = H[tb + SPINE]
-    v = spine + PLACES
+    v = spine + BATCHES
     i = 0
     while i < H[v + LEN]:
         one = H[H[v + PTR] + i]
@@ -713,7 +714,7 @@ def begin_merges(H, W, tb):
             continue
         n = H[H[one + BATCH] + KEY_COUNT]
         if H[one + GONE_COUNT] >= n:
-            drop_place(H, W, tb, one)
+            drop_slot(H, W, tb, one)
             i -= 1
             continue
         if H[one + GONE_COUNT] * 2 > n or is_raw(H, H[one + BATCH]):
@@ -755,7 +756,7 @@ def add_batch(H, W, tb, b):
     """A batch sealed in this slice joins the spine; merges get on by as much as it brings."""
     n = H[b + KEY_COUNT]
     weight = weight_of(H, b)
-    place_batch(H, W, tb, b, H[W + STEP], no_bits(H, W, n), 0)
+    insert_batch(H, W, tb, b, H[W + STEP], no_bits(H, W, n), 0)
     tend(H, W, tb, EFFORT_A_ROW * weight + H[W + EFFORT])
 
 
@@ -775,12 +776,12 @@ def cut_spine(H, W, tb):
             drop_merge(H, W, tb, m)
         else:
             i += 1
-    v = spine + PLACES
+    v = spine + BATCHES
     i = 0
     while i < H[v + LEN]:
-        place = H[H[v + PTR] + i]
-        if H[place + SEALED_IN] >= H[W + FIRST]:
-            drop_place(H, W, tb, place)
+        slot = H[H[v + PTR] + i]
+        if H[slot + SEALED_IN] >= H[W + FIRST]:
+            drop_slot(H, W, tb, slot)
         else:
             i += 1
     drop_spine(H, W, tb)

@@ -1,15 +1,16 @@
-"""Tables of keys: an open hash table of records that never move.
+"""Key table: an open-addressing hash table of keys, whose *key records* never move.
 
-A record holds a key's lanes, its marks for what is pending, and one segment of entries per family.  A slot is one word:
-some bits of the hash above the record's address, so that a miss rarely touches the record.
+A key record holds the lanes of a key, its marks for pending visits, and one segment of entries per family. A slot is
+one word: some bits of the hash above the record's address, so a miss rarely reads a record.
 
-Rule: a record stays at its address until it is forgotten: between two advances, when it is empty or sealed.
+Rule: a key record keeps its address until it is removed, which happens between two advances, when it is empty or moved
+into a batch.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
-from ebbflow.columns.memory import ask_for
+from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import prefetch
 from ebbflow.trace.heap import alloc, hash_lanes, release, same
 
 # ---- a table -----------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ def resize(H, W, tb, size):
     H[tb + MASK] = size - 1
     for i in range(n):
         if i + AHEAD < n:
-            ask_for(H[old + i + AHEAD] & ADDRESS)
+            prefetch(H[old + i + AHEAD] & ADDRESS)
         if H[old + i]:
             rc = H[old + i] & ADDRESS
             place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))

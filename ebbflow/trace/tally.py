@@ -1,15 +1,15 @@
-"""Tallies: what each key adds up to so far, in an open hash table with nothing beside it.
+"""Tally: a hash table from key to running total, for reductions that need no rows.
 
-A reduction outside loops that only adds up needs of a key's past nothing but the sum.  So the sum lies in the slot
-itself, behind the key: one look finds both.  An entry is `stamp, key lanes, words of the sum`; the stamp is the number
-of the last moment that changed it, 0 where there is no entry.
+A reduction outside loops that only adds up needs nothing of a key's past but the sum. The sum is stored in the table's
+slot beside the key, so one memory access finds both. An entry is `stamp, key lanes, words of the sum`; the stamp is the
+number of the last time that changed the entry, 0 where there is no entry.
 
-Rule: an entry whose words are all zero means the same as no entry; growing leaves such entries out.
+Rule: an entry whose sum is zero means the same as no entry; such entries are dropped when the table grows.
 """
 
 from __future__ import annotations
 
-from ebbflow.columns.kernel import inline, kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.trace.heap import CAP, FIRST, LEN, PTR, alloc, drop_vector, hash_lanes, release, reserve, same
 
 # ---- a tally -----------------------------------------------------------------------------------
@@ -21,8 +21,8 @@ T_LOGGED_IN, T_SINCE = 8, 9  # the advance that the log is of; entries with an e
 T_MOMENT = 10  # the number of the open moment
 T_OPEN = 11  # a vector: the entries that the open moment has changed, `address, words as they were`
 T_LOG = 15  # a vector: the entries that the advance found and has changed, `key lanes, words as it found them`
-T_OUTPUT = 19  # the output that takes what is said just as it is, if no other node does, else 0
-T_SORTS = 20  # whether what a moment says is put in the order of keys: it may be shown as it comes
+T_OUTPUT = 19  # the output that takes the corrections unchanged, if no other node reads them, else 0
+T_SORTS = 20  # whether the corrections of a moment are sorted by key, since they may be shown in their order
 TALLY = 21
 # ---- an entry --------------------------------------------------------------------------------------
 STAMP, KEY = 0, 1

@@ -1,4 +1,4 @@
-"""Claims about docs/performance.md: its tables are the results that it names, and a changed figure is noticed."""
+"""Claims about docs/benchmarks.md: its tables and charts are the results that it names, and a change is noticed."""
 
 import json
 
@@ -89,7 +89,22 @@ def test_a_page_without_a_place_is_refused(tmp_path):
         page.written(EMPTY.replace("<!-- original -->", ""), results(tmp_path))
 
 
-def test_the_newest_results_are_those_of_the_latest_date(tmp_path):
-    (newest,) = results(tmp_path, "2026-03-01-b.json")
-    results(tmp_path, "2026-02-28-c.json")
-    assert page.newest(tmp_path) == newest
+def test_the_charts_are_drawn_from_the_results_that_the_page_names():
+    drawn = page.charts(page.merged(page.named(page.PAGE.read_text())))
+    assert set(drawn) == {"original", "recomputing"}
+    for name, text in drawn.items():
+        assert (page.PLOTS / f"{name}.svg").read_text() == text, f"{name}.svg is stale: run python -m benchmarks.page"
+
+
+def test_a_chart_shows_all_rows_that_it_is_to_show_and_no_others():
+    rows = page.merged(page.named(page.PAGE.read_text()))
+    drawn = page.charts(rows)
+    assert drawn["original"].count("<rect class=") == 1 + len(page.BESIDE_THE_ORIGINAL)
+    assert drawn["recomputing"].count("<rect class=") == 1 + len(page.BESIDE_STARTING_OVER)
+    assert page.charts([row for row in rows if row["workload"] == "start"]) == {}
+
+
+def test_another_figure_makes_another_chart():
+    rows = page.merged(page.named(page.PAGE.read_text()))
+    slower = [row | {"ratio": 2.0} if row["workload"] == "bfs" and row["ratio"] is not None else row for row in rows]
+    assert page.charts(slower)["original"] != page.charts(rows)["original"]

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from ebbflow.columns import arrow
 from ebbflow.columns.arrow import Reader
-from ebbflow.columns.kernel import memory, twin
 from ebbflow.columns.lanes import encode
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -29,7 +27,9 @@ from ebbflow.columns.schema import (
     Schema,
     Type,
 )
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import TypeMismatch
+from ebbflow.native.kernel import memory, twin
 
 MONEY = Type("decimal", 9, 2)
 WHOLE = [(pa.int64(), 64), (pa.int32(), 32), (pa.int16(), 16), (pa.int8(), 8)]

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ebbflow.columns.lanes import arrow_type, decode, encode, from_lane, lane_to_float, to_lane
-from ebbflow.columns.meaning import without_zone
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.ranges import without_zone
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -30,6 +29,7 @@ from ebbflow.columns.schema import (
     Schema,
     Type,
 )
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import TypeMismatch, UnknownColumn
 
 DECIMAL = Type("decimal", 18, 4)

@@ -14,10 +14,10 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.columns.arrow import count_nulls
-from ebbflow.columns.kernel import address_of, memory
 from ebbflow.columns.lanes import check_arrow
-from ebbflow.columns.pool import are_ascii, are_rising
+from ebbflow.columns.text_pool import are_ascii, are_rising
 from ebbflow.errors import TypeMismatch
+from ebbflow.native.kernel import address_of, memory
 
 ROOT = Path(__file__).parents[2]
 LEAST = 1300  # so many lies at least

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ebbflow.columns import zones
-from ebbflow.columns.kernel import address_of, memory, twin
 from ebbflow.columns.local_time import from_local, to_local
+from ebbflow.native.kernel import address_of, memory, twin
 from tests.columns.test_zones import EPOCH, FIRST, LAST, MICRO, instants_of
 
 ZONES = [

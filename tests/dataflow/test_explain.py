@@ -4,11 +4,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ebbflow.columns.expression import Call
 from ebbflow.columns.schema import BOOLEAN, STRING, Field, Schema
 from ebbflow.dataflow import explain
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import Place
+from ebbflow.expressions.typed import Call
 from tests.dataflow.random_graphs import random_graph
 from tests.meaning.programs import ONE, Sketch, lit, reach, strong
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ebbflow.columns.expression import Call
 from ebbflow.columns.schema import LONG
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.fingerprint import fingerprint, fingerprints
 from ebbflow.dataflow.plan_json import from_json, functions_of, to_json
 from ebbflow.errors import Place
+from ebbflow.expressions.typed import Call
 from tests.meaning.cases import make_case
 from tests.meaning.programs import ONE, Sketch, components, core, distances, lit, reach, strong
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ebbflow.columns.expression import Column
 from ebbflow.columns.schema import DOUBLE, LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import Place, PlanError
+from ebbflow.expressions.typed import Column
 
 PAIR = Schema((Field("a", LONG), Field("b", LONG)))
 

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 import ebbflow as ebb
-from ebbflow.columns.evaluate import outside
-from ebbflow.columns.expression import Column
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.lower import Begin, End, is_local, lower
-from ebbflow.operators import mail, reducers
+from ebbflow.expressions.interpreter import outside
+from ebbflow.expressions.typed import Column
 from ebbflow.operators import node as kinds
+from ebbflow.operators.exchange import outbox
+from ebbflow.operators.reduce import answers
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import Values
 from tests.meaning.cases import make_case
@@ -183,12 +184,12 @@ def test_an_index_of_a_reduction_by_its_own_key_is_its_output():
 
 
 OPS = {
-    "distinct": (lambda s, x: s.distinct(x), reducers.DISTINCT, reducers.DISTINCT),
-    "count": (lambda s, x: s.aggregate(x, ("a",), n=("count_rows", None)), reducers.COUNTED, reducers.COUNTED),
-    "sum": (lambda s, x: s.aggregate(x, ("a",), n=("sum", "b"), m=("avg", "b")), reducers.SUMMED, reducers.BAGGED),
-    "min": (lambda s, x: s.aggregate(x, ("a",), n=("sum", "b"), m=("min", "b")), reducers.BAGGED, reducers.BAGGED),
-    "top": (lambda s, x: s.top(x, ("a",), 1, ("b", False)), reducers.TOPPED, reducers.TOPPED),
-    "own": (lambda s, x: s.own(x, ("a",), "first_row"), reducers.ASKED, reducers.ASKED),
+    "distinct": (lambda s, x: s.distinct(x), answers.DISTINCT, answers.DISTINCT),
+    "count": (lambda s, x: s.aggregate(x, ("a",), n=("count_rows", None)), answers.COUNTED, answers.COUNTED),
+    "sum": (lambda s, x: s.aggregate(x, ("a",), n=("sum", "b"), m=("avg", "b")), answers.SUMMED, answers.BAGGED),
+    "min": (lambda s, x: s.aggregate(x, ("a",), n=("sum", "b"), m=("min", "b")), answers.BAGGED, answers.BAGGED),
+    "top": (lambda s, x: s.top(x, ("a",), 1, ("b", False)), answers.TOPPED, answers.TOPPED),
+    "own": (lambda s, x: s.own(x, ("a",), "first_row"), answers.USER_FUNCTION, answers.USER_FUNCTION),
 }
 
 
@@ -264,9 +265,9 @@ def owned(worker):
     """How many keys a worker has; all must be its own."""
     found = 0
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
-        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) and worker.H[nd + kinds.PLACE_LANES]:
+        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) and worker.H[nd + kinds.PARTITION_LANES]:
             for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
-                assert mail.owner_of(worker.H, worker.W, nd, rc) == worker.me, (cell, cell.key, cell.place)
+                assert outbox.owner_of(worker.H, worker.W, nd, rc) == worker.me, (cell, cell.key, cell.partition_key)
                 found += 1
     return found
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from ebbflow.columns.expression import Column
 from ebbflow.columns.schema import LONG, STRING, Field, Schema
 from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_check import check_plan
+from ebbflow.expressions.typed import Column
 from ebbflow.operators import node as kinds
 from tests.meaning.cases import make_case
 from tests.meaning.programs import Sketch, call, lit

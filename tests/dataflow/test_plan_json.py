@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from ebbflow.columns.expression import Call, Literal
 from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import from_json, functions_of, to_json
 from ebbflow.errors import Place, PlanError
+from ebbflow.expressions.typed import Call, Literal
 from tests.meaning.cases import make_case
 from tests.meaning.programs import PAIR, Sketch, own, reach, strong
 

@@ -1,11 +1,11 @@
 import pytest
 
-from ebbflow.columns.expression import Call, Column, Literal
 from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import rewrite as r
 from ebbflow.dataflow.rules import check
 from ebbflow.errors import Place
+from ebbflow.expressions.typed import Call, Column, Literal
 from tests.meaning.cases import make_case
 from tests.meaning.programs import ONE, Sketch, components, core, distances, lit, own, reach, renumbered, strong
 from tests.meaning.runtimes import expected

@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from ebbflow import limits
-from ebbflow.columns.expression import Call, Column, Literal
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
 from ebbflow.dataflow.rules import RULES, check, page
 from ebbflow.errors import Place, PlanError
+from ebbflow.expressions.typed import Call, Column, Literal
 from tests.dataflow.random_graphs import race
 
 PAIR = Schema((Field("a", LONG), Field("b", LONG)))

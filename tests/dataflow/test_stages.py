@@ -2,7 +2,7 @@ from functools import cache
 from random import Random
 
 import ebbflow as ebb
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check

@@ -7,13 +7,13 @@ import pytest
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow import col
-from ebbflow.columns.expression import Call
-from ebbflow.columns.operations import BY_ZONE, CLOCKS
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.fingerprint import fingerprint
 from ebbflow.dataflow.plan_json import from_json, to_json
 from ebbflow.dataflow.zoned import follow, zoned
 from ebbflow.errors import CheckpointDiffers
+from ebbflow.expressions.operations import BY_ZONE, CLOCKS
+from ebbflow.expressions.typed import Call
 
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
 COLUMNS = "ts timestamp, n timestamp_ntz, d date, s string, x long"
@@ -81,7 +81,7 @@ def test_nodes_keep_their_numbers_and_new_ones_follow():
     flow = program(hour=F.hour("ts"))
     assert zoned(flow.graph, None) is flow.graph
     graph = zoned(flow.graph, NEW_YORK)
-    rows = ebb.frontend.collection.Collection(flow.graph, 0)
+    rows = ebb.frontend.building.collection.Collection(flow.graph, 0)
     flow.output("later", rows.filter(F.hour("ts") > 12).select(day=F.day("ts")))
     follow(graph, flow.graph)
     assert len(graph.nodes) == len(flow.graph.nodes) and graph.schemas == flow.graph.schemas

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.oracle import OracleRuntime
 
 RUNTIME = OracleRuntime

@@ -6,10 +6,10 @@ import ebbflow as ebb
 from ebbflow import col
 from ebbflow.errors import UnknownMethod
 from ebbflow.frontend import aliases
-from ebbflow.frontend.collection import Collection
-from ebbflow.frontend.column import Column, Text
-from ebbflow.frontend.grouping import Grouped
-from ebbflow.frontend.joining import HOW
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.column import Column, Text
+from ebbflow.frontend.building.grouping import Grouped
+from ebbflow.frontend.building.joining import HOW
 
 PROMISED = [
     "where",

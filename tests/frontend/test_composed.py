@@ -11,7 +11,7 @@ import pytest
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow import col
-from ebbflow.frontend.session import compute
+from ebbflow.frontend.running.session import compute
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
 

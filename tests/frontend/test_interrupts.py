@@ -221,3 +221,37 @@ def test_who_holds_lets_go_and_nobody_else():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert interrupts.hold()
     interrupts.let_go()
+
+
+def test_another_signals_handler_may_call_us_wherever_ctrl_c_is_being_held_or_let_go():
+    """Python runs handlers of all signals within the calls that set one; each may make a step of its own."""
+    seen, number, held = 0, 1, list(interrupts._held)
+
+    def call_us():
+        with interrupts.held(), interrupts.allowed():
+            pass
+
+    def trace(frame, event, _):
+        nonlocal seen
+        if frame.f_code.co_filename != interrupts.__file__:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            seen += 1
+            if seen == number:
+                call_us()
+        return trace
+
+    while seen + 1 >= number:
+        seen = 0
+        sys.settrace(trace)
+        try:
+            with interrupts.held(), interrupts.allowed():
+                pass
+        finally:
+            sys.settrace(None)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and interrupts._held == held
+        if seen < number:
+            break
+        number += 1
+    assert number > 30  # so many instructions were tried

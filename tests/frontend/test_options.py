@@ -3,10 +3,10 @@
 import pytest
 
 import ebbflow as ebb
+from ebbflow.engine.worker import WORKERS_AT_MOST
 from ebbflow.errors import PlanError, TypeMismatch, UnknownOption
 from ebbflow.frontend.options import LEAST_TASK_BYTES, check_task_bytes
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.worker import WORKERS_AT_MOST
 
 
 def copying():

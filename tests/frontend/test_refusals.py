@@ -9,7 +9,7 @@ import ebbflow as ebb
 from ebbflow import errors as e
 from ebbflow.columns.schema import LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.frontend.session import Session, compute
+from ebbflow.frontend.running.session import Session, compute
 from ebbflow.runtime.oracle import OracleRuntime
 from tests.frontend.flows import NAMED, PAIR, Flow, echo, run
 
@@ -603,8 +603,31 @@ def test_history_is_a_number_of_time_units_or_all(history):
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_workers_are_counted(workers):
-    with pytest.raises(e.TypeMismatch, match="workers is a number of threads, 1 or more"):
+    with pytest.raises(e.TypeMismatch, match=f"workers is a number of threads, 1 or more, not {workers!r}[.]"):
         run(echo(), workers=workers)
+
+
+@pytest.mark.parametrize("key", [[], (), b"x", 3])
+def test_a_key_names_columns(key):
+    with pytest.raises(e.TypeMismatch, match="names no columns"):
+        ebb.Dataflow().input("t", "x long", key=key)
+
+
+def test_what_stands_in_brackets_is_a_name():
+    with pytest.raises(e.NotAnExpression) as caught:
+        ebb.Dataflow().input("t", "x long")[0]
+    assert caught.value.hint == 'For example c["x"].'
+
+
+def test_whole_numbers_that_pandas_made_floats_are_told_how_to_come_back():
+    pandas = pytest.importorskip("pandas")
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("t", "x long"))
+    frame = pandas.DataFrame({"x": [1, None]})
+    with pytest.raises(e.TypeMismatch) as caught:
+        flow.compute(t=frame)
+    assert ".astype('Int64')" in caught.value.hint
+    assert flow.compute(t=frame.astype("Int64"))["out"].rows() == [(None, 1), (1, 1)]
 
 
 def test_names_of_people_cannot_disturb_a_message():

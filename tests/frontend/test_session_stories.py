@@ -11,10 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ebbflow import errors as e
 from ebbflow.columns.schema import LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.frontend import given as given_module
-from ebbflow.frontend import shown as shown_module
-from ebbflow.frontend import upsert as upsert_module
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running import input_buffer as given_module
+from ebbflow.frontend.running import output_log as shown_module
+from ebbflow.frontend.running import upserts as upsert_module
+from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.oracle import OracleRuntime
 from tests.frontend.flows import Flow
 

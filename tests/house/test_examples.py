@@ -5,9 +5,9 @@ import pytest
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow.frontend import aliases
-from ebbflow.frontend.column import Column, Moment, Text
-from ebbflow.frontend.grouping import Grouped
-from ebbflow.frontend.ordering import Ordered
+from ebbflow.frontend.building.column import Column, Moment, Text
+from ebbflow.frontend.building.grouping import Grouped
+from ebbflow.frontend.building.ordering import Ordered
 
 SECOND_SPELLINGS = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
 PROMISED = {"sql"}  # not built yet

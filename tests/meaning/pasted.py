@@ -6,7 +6,6 @@ from decimal import Decimal
 from math import inf, nan
 
 from ebbflow.columns.ddl import schema_of as Schema  # as a schema is printed
-from ebbflow.columns.expression import Call, Column, Literal
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Type
 from ebbflow.dataflow.graph import Loop
 from ebbflow.dataflow.nodes import (
@@ -33,6 +32,7 @@ from ebbflow.dataflow.nodes import (
     Top,
     Wait,
 )
+from ebbflow.expressions.typed import Call, Column, Literal
 from tests.meaning.histories import Step
 from tests.meaning.programs import DECIMAL, Program, own
 from tests.meaning.runtimes import RUNTIMES, judge

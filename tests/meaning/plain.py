@@ -67,10 +67,32 @@ def looped(flow, starts, body, max_rounds):
         if rounds > 2:
             flow.calls["rounds"] += 1
         if settled or rounds == max_rounds:
+            for kind in ("origins", "roots"):
+                come_round(kind, starts, now, following)
             return tuple(following)
         if rounds > PATIENCE or sum(len(bag.rows) for bag in following) > 300:
             raise Refused("the loop does not settle")
         now = [Bag(flow, old.names, old.types, new.rows) for old, new in zip(now, following)]
+
+
+def come_round(kind, starts, now, following):
+    """Where the columns of a loop come from: what its variables start with, and around it again."""
+    known = [list(getattr(bag, kind)) for bag in following]
+    first = [getattr(bag, kind) for bag in starts]
+    results = {bag.serial for bag in following}  # none of these has a part in another
+    copies = [  # column i of bag b is a copy of column j of variable v
+        (b, i, v, j)
+        for b, bag in enumerate(following)
+        for i, origins in enumerate(bag.origins)
+        for v, variable in enumerate(now)
+        for j, name in enumerate(variable.names)
+        if (variable.serial, name) in origins
+    ]
+    for _ in range(len(copies) + 1):
+        for b, i, v, j in copies:
+            known[b][i] = known[b][i] | first[v][j] | {one for one in known[v][j] if one[0] not in results}
+    for bag, found in zip(following, known):
+        setattr(bag, kind, found)
 
 
 class Row:

@@ -15,11 +15,11 @@ from datetime import date
 from decimal import Decimal
 from random import Random
 
-from ebbflow.columns.expression import Call, Column, Expr, Literal
-from ebbflow.columns.operations import bounded, typed
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
+from ebbflow.expressions.operations import bounded, typed
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 DECIMAL = Type("decimal", 9, 2)
 

@@ -18,7 +18,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 
 import ebbflow
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.oracle import OracleRuntime
 from tests.meaning import plain
@@ -284,4 +284,4 @@ def noted(live, found: Counter) -> None:
                 found[f"plan: {''.join(c for c in note if not c.isdigit())}"] += 1
             found["plan: stages in a pipe"] += max((len(pipe.stages) for pipe in cell.pipes), default=0)
     found["plan: stages of a program"] += len(getattr(live._runtime, "parts", ())) > 1
-    found["plan: text answered as it arrives"] += bool(getattr(live._runtime, "glances", None))
+    found["plan: text answered as it arrives"] += bool(getattr(live._runtime, "text_predicates", None))

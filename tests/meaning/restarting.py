@@ -10,12 +10,12 @@ import shutil
 import tempfile
 from random import Random
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
+from ebbflow.durable.store import Files
 from ebbflow.errors import DiskRefused
-from ebbflow.runtime.durable import DurableRuntime
+from ebbflow.runtime.kept_local import DurableRuntime
 from ebbflow.runtime.local import together
-from ebbflow.trace.store import Files
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 RESERVE = 1 << 30

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, complete, lower_envelope
 from tests.meaning.histories import Change, Step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.runtime.spark.cluster import SparkCluster
 from ebbflow.runtime.spark.runtime import SparkRuntime

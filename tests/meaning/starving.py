@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
+from ebbflow.engine import walk as w
+from ebbflow.engine.worker import Worker
 from ebbflow.errors import OutOfMemory
 from ebbflow.operators import node as kinds
-from ebbflow.runtime import walk as w
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 
 MOST_WORDS = 1 << 22  # beyond what is held: no step of a test takes as many

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.runtime.oracle import Values
 from tests.meaning.cases import make_case
 from tests.meaning.histories import at_once, recut, singletons

@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG, Type
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import NumberOverflow, Place
 from ebbflow.runtime.oracle import Values
 from tests.meaning.programs import Sketch, call, lit, schema

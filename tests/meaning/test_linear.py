@@ -1,7 +1,7 @@
 """Map, filter, flat map, negate, concat, delay: what is done to each change is done to the collection."""
 
-from ebbflow.columns.expression import Column
 from ebbflow.columns.schema import LONG
+from ebbflow.expressions.typed import Column
 from tests.meaning.claims import claim
 from tests.meaning.programs import add_mod, call, lit
 

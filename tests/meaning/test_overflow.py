@@ -9,7 +9,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import NumberOverflow
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
 from ebbflow.runtime.oracle import OracleRuntime
 

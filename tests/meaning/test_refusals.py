@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.oracle import Values

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.mutants.kept import verdict
+from tests.mutants.durable import verdict
 from tests.mutants.mutants import Mutant
 
 KERNELS, TABLES = "tests/columns/test_local_time.py", "tests/columns/test_zones.py"
@@ -88,7 +88,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "hour ignores the zone",
-            "columns/evaluate.py",
+            "expressions/interpreter.py",
             "        if call.op in operations.CLOCKS:\n",
             "        if call.op in operations.CLOCKS[:3]:\n",
         ),
@@ -97,7 +97,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "the day of an instant is that of UTC",
-            "columns/evaluate.py",
+            "expressions/interpreter.py",
             "            days = self.step(FLOORDIV, self.clock(TO_LOCAL, x, zone), word(MICROSECONDS_A_DAY))\n",
             "            days = self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY))\n",
         ),
@@ -124,7 +124,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "the plan forgets the zone",
-            "columns/operations.py",
+            "expressions/operations.py",
             "        options = known if zone is None else (*known, zone)\n",
             "        options = known\n",
         ),
@@ -133,7 +133,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "text beside an instant is read in UTC",
-            "columns/operations.py",
+            "expressions/operations.py",
             "    return target != TIMESTAMP or m.names_zone(str(text.value))\n",
             "    return True\n",
         ),

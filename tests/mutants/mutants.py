@@ -33,7 +33,7 @@ GROWTH = "tests/algorithms/test_growth.py::test_a_load_is_near_linear_and_a_chan
 MUTANTS = [
     Mutant(
         "only pairs of times are joined",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         """            pop_moment(H, W)
             interesting = True
         for at in range(0, H[W + SEEDS + LEN], c):
@@ -60,7 +60,7 @@ MUTANTS = [
     ),
     Mutant(
         "owed times are forgotten",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         """    push_word(H, W, nd + OWES, rc)
     push_word(H, W, nd + OWES, rounds)
     push_word(H, W, nd + OWES, rank)
@@ -69,37 +69,37 @@ MUTANTS = [
     ),
     Mutant(
         "what is owed is not looked at when it comes due",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "(NEW if i >= old else 0)",
         "(NEW if i >= old and diff_of(H[e + 1]) else 0)",
     ),
     Mutant(
         "new times do not meet stored input",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)\n",
         "",
     ),
     Mutant(
         "a time that seeds only precede is not interesting",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)\n",
         "            interesting = False\n",
     ),
     Mutant(
         "buffered times are advanced too far",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "            H[meet + k] = least\n",
         "            H[meet + k] = least + 1\n",
     ),
     Mutant(
         "buffered times are advanced past moments to come",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "                least = min(least, H[row_of(H, W, H[H[W + MOMENTS + PTR] + i]) + k])\n",
         "",
     ),
     Mutant(
         "owed times that are not due yet are dropped",
-        "runtime/walk.py",
+        "engine/walk.py",
         "            p = reserve(H, W, v, H[v + LEN] + 3) + H[v + LEN]\n"
         "            H[p] = rc\n"
         "            H[p + 1] = H[side + at + 1]\n"
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "moments are visited in no order",
-        "operators/replay.py",
+        "operators/reduce/replay.py",
         "        if not rank_before(H, W, rank, H[p + up]):\n            break\n",
         "        if up >= 0:\n            break\n",
     ),
@@ -139,7 +139,7 @@ MUTANTS = [
     ),
     Mutant(
         "an exchange goes to the wrong shard",
-        "operators/mail.py",
+        "operators/exchange/outbox.py",
         "    h = 0\n    for i in range(H[p]):\n",
         "    h = H[W + ME]\n    for i in range(H[p]):\n",
         "local-3",
@@ -153,44 +153,44 @@ MUTANTS = [
     ),
     Mutant(
         "workers agree on the round of the first of them",
-        "operators/meeting.py",
+        "operators/exchange/barrier.py",
         "        least = min(least, H",
         "        least = max(least, H",
         "local-3",
     ),
     Mutant(
         "a pair of updates meets twice",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "    seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds\n",
         "    seen = rounds + 1\n",
     ),
     Mutant(
         "a pair of updates never meets",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "    seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds\n",
         "    seen = rounds\n",
     ),
     Mutant(
         "a pair meets at the time of its later arrival only",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "else max(rank, H[q])\n",
         "else H[q]\n",
     ),
     Mutant(
         "a pair meets in the round of its later arrival only",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "        m = diff_of(H[e + 1])\n        at = join_rounds(s, rounds, guard, bits)\n",
         "        m = diff_of(H[e + 1])\n        at = rounds\n",
     ),
     Mutant(
         "long histories are merged without what came before",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "        H[gx + 1] = was + a\n",
         "        H[gx + 1] = a\n",
     ),
     Mutant(
         "a retraction is lost",
-        "operators/say.py",
+        "operators/reduce/corrections.py",
         "        if H[h + i] != copies:\n",
         "        if H[h + i] < copies:\n",
     ),
@@ -202,7 +202,7 @@ MUTANTS = [
     ),
     Mutant(
         "null keys match in joins",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "        if H[rc + k] == NULL:\n            return\n",
         "        if H[rc + k] == NULL:\n            break\n",
     ),
@@ -227,7 +227,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows of a block that belong to another worker stay",
-        "operators/mail.py",
+        "operators/exchange/outbox.py",
         "    if kept < n:\n        keep_columns(H, b, bank, lanes, kept)\n    return kept\n",
         "    return n\n",
         "local-2",
@@ -246,31 +246,31 @@ MUTANTS = [
     ),
     Mutant(
         "distinct keeps what counts zero",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
         "        H[W + WANT + LEN] = 1 if total >= 0 else 0\n",
     ),
     Mutant(
         "distinct asks for two",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
         "        H[W + WANT + LEN] = 1 if total > 1 else 0\n",
     ),
     Mutant(
         "a count of zero is an answer",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "        H[W + WANT + LEN] = n + 1 if total != 0 else 0\n",
         "        H[W + WANT + LEN] = n + 1\n",
     ),
     Mutant(
         "the least value may be one that is gone",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "            if x != NULL and H[v + i * step] > 0:\n",
         "            if x != NULL and H[v + i * step] >= 0:\n",
     ),
     Mutant(
         "top does not cut the copies of its last row",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "        copies = min(left, H[at])\n",
         "        copies = H[at]\n",
     ),
@@ -294,47 +294,47 @@ MUTANTS = [
     ),
     Mutant(
         "a refused step leaves its entries behind",
-        "runtime/walk.py",
+        "engine/walk.py",
         "                    H[sg + LEN] = H[sg + OLD]\n",
         "                    H[sg + LEN] += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
         "a line is not gone along where an earlier slice left an entry",
-        "operators/along.py",
+        "operators/reduce/presence_by_round.py",
         "        if H[line + NEXT] <= rounds and H[line + POINT_COUNT]:\n",
         "        if H[line + NEXT] < 0:\n",
         claim="test_reachability_while_short_cuts",
     ),
     Mutant(
         "a line owes no visit at its next entry",
-        "operators/along.py",
+        "operators/reduce/presence_by_round.py",
         "        if H[line + NEXT] != LAST and H[line + POINT_COUNT] and",
         "        if H[line + NEXT] < 0 and",
         claim="test_reachability_while_short_cuts",
     ),
     Mutant(
         "times that do not follow each other are taken for a line",
-        "operators/lined.py",
+        "operators/reduce/chain_scan.py",
         "        if t != last and last >= 0 and not ranks_precede(H, W, last, t):\n",
         "        if t != last and last >= 0 and not t:\n",
     ),
     Mutant(
         "what was said along a line in a loop is kept as its last answer",
-        "operators/lined.py",
+        "operators/reduce/chain_scan.py",
         "    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 ",
         "    if H[nd + READERS + 3] == 0 ",
     ),
     Mutant(
         "any past of a key is taken for one moment",
-        "operators/lined.py",
+        "operators/reduce/chain_scan.py",
         "        if rank_of(H[p + i * w + 1]) + 1 != H[W + LOWEST]:\n            return False\n",
         "        if rank_of(H[p + i * w + 1]) + 1 == 0:\n            return False\n",
     ),
     Mutant(
         "times in any order are merged as on a line",
-        "operators/join.py",
-        "    line = H[W + LINED]\n    lowest",
+        "operators/join/product_rule.py",
+        "    line = H[W + CHAIN_FROM]\n    lowest",
         "    line = 0\n    lowest",
         claim="test_long_histories_of_one_key_meet_where_both_have_been_seen",
     ),
@@ -347,9 +347,9 @@ MUTANTS = [
     ),
     Mutant(
         "an advance that is cut goes past the cut",
-        "runtime/host.py",
-        "*least[:along], cut, *least[along + 1 :]",
-        "*least[:along], cut + 1, *least[along + 1 :]",
+        "engine/host.py",
+        "*least[:axis], cut, *least[axis + 1 :]",
+        "*least[:axis], cut + 1, *least[axis + 1 :]",
         runtime="local-1-sliced",
     ),
     Mutant(
@@ -361,42 +361,42 @@ MUTANTS = [
     ),
     Mutant(
         "a join that was put off tells what was there before once more",
-        "operators/join.py",
+        "operators/join/product_rule.py",
         "H[tb + WIDTH + family], 0)\n",
         "H[tb + WIDTH + family], -1)\n",
         claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
     ),
     Mutant(
         "rows do not wait for their round",
-        "runtime/walk.py",
+        "engine/walk.py",
         "            H[e] += k << H[nd + ROUNDS_FIELD]\n",
         "",
         claim="test_rows_that_wait_are_there",
     ),
     Mutant(
         "rows that wait for longer than a loop lasts come all the same",
-        "runtime/walk.py",
+        "engine/walk.py",
         "        elif most < 0 or k < most:\n",
         "        else:\n",
         claim="test_rows_that_wait_are_there",
     ),
     Mutant(
         "rows that waited side by side before there were parts are forgotten",
-        "operators/parted.py",
-        "    part_waiting(H, W, f, H[v + PTR], n)\n",
+        "operators/partitions.py",
+        "    partition_pending(H, W, f, H[v + PTR], n)\n",
         "",
         runtime="local-sealed",
     ),
     Mutant(
         "what goes is taken for growth",
-        "operators/grown.py",
+        "operators/reduce/insert_only.py",
         "        if H[x] != H[row] or H[x + 1] <= 0 or H[x + 1] > WIDE_DIFF:\n",
         "        if H[x] != H[row] or H[x + 1] > WIDE_DIFF:\n",
         runtime="local-bulky",
     ),
     Mutant(
         "a visit that a sealed key owes is forgotten",
-        "operators/crowd.py",
+        "operators/reduce/bulk_reduce.py",
         "            if not rounds_precede(H[e], rounds, H[W + GUARD]):\n                return False\n",
         "            pass\n",
         runtime="local-bulky",
@@ -411,14 +411,14 @@ MUTANTS = [
     ),
     Mutant(
         "a round in which something is sent is called quiet",
-        "operators/meeting.py",
+        "operators/exchange/barrier.py",
         "1 if early > least else 0",
         "1 if early >= least else 0",
         runtime="local-2",
     ),
     Mutant(
         "workers do not meet after a join has sent rows",
-        "runtime/worker.py",
+        "engine/worker.py",
         "(source.left, source.right) if side] if source.kind == kinds.JOIN else [source]",
         "(source.left, source.right) if side] if source.kind < 0 else [source]",
         runtime="local-2",
@@ -437,23 +437,23 @@ MUTANTS = [
     ),
     Mutant(
         "rows of another round go into the last run of the mail",
-        "operators/mail.py",
+        "operators/exchange/outbox.py",
         " or H[run + RUN_ROUNDS] != rounds:\n",
         ":\n",
         runtime="local-2",
     ),
     Mutant(
         "rows on their way are not pending anywhere",
-        "runtime/walk.py",
-        "            count_letters(H, W, loop)\n",
+        "engine/walk.py",
+        "            count_outboxes(H, W, loop)\n",
         "",
         runtime="local-2",
     ),
     Mutant(
         "mail is written over before it was read",
-        "operators/meeting.py",
-        "    return W + MAIL if meeting % 2 else H[W + OTHER_MAIL]\n",
-        "    return W + MAIL\n",
+        "operators/exchange/barrier.py",
+        "    return W + OUTBOXES if barrier % 2 else H[W + OTHER_OUTBOXES]\n",
+        "    return W + OUTBOXES\n",
         runtime="local-2",
     ),
     Mutant(
@@ -464,53 +464,53 @@ MUTANTS = [
     ),
     Mutant(
         "rows for another node go into the last run of the mail",
-        "operators/mail.py",
+        "operators/exchange/outbox.py",
         " or H[run + RUN_NODE] != number or",
         " or",
         runtime="local-2",
     ),
     Mutant(
         "a count that becomes zero is said in a moment of a few rows",
-        "operators/counting.py",
+        "operators/reduce/totals/counts.py",
         "                    j += changed & ((low | -low) >> 63)\n",
         "                    j += changed\n",
     ),
     Mutant(
         "rows that go straight to where they stay have the times of their neighbours",
-        "runtime/worker.py",
+        "engine/worker.py",
         "address_of(self.slice_times) - 1",
         "address_of(self.slice_times) - 2",
         runtime="local-1-sliced",
     ),
     Mutant(
         "rows that found their place are taken and not counted",
-        "runtime/worker.py",
-        "        gathered.room(int(consolidate.leave_place(self.H, self.outputs[output][0])))\n",
-        "        consolidate.leave_place(self.H, self.outputs[output][0])\n",
+        "engine/worker.py",
+        "        buffer.room(int(consolidate.stop_direct(self.H, self.outputs[output][0])))\n",
+        "        consolidate.stop_direct(self.H, self.outputs[output][0])\n",
         runtime="local-1-sliced",
     ),
     Mutant(
         "who runs out of memory keeps the others waiting",
-        "runtime/worker.py",
-        "self.H[int(self.H[self.W + h.MEETING]) + meeting.STOPPED] = 1",
+        "engine/worker.py",
+        "self.H[int(self.H[self.W + h.BARRIER]) + barrier.STOPPED] = 1",
         "pass",
         runtime="starved-2",
     ),
     Mutant(
         "a walk that was given up leaves a round in which nobody meets",
-        "runtime/worker.py",
+        "engine/worker.py",
         "H[W + h.QUIET] = H[W + h.STAGE] = 0",
         "H[W + h.STAGE] = 0",
         runtime="starved-2",
     ),
     Mutant(
         "undoing forgets the mail for every other meeting only",
-        "operators/meeting.py",
-        """    for meeting in range(2):
-        if letters_of(H, W, meeting):
-            write_for(H, W, meeting)
+        "operators/exchange/barrier.py",
+        """    for barrier in range(2):
+        if outboxes_of(H, W, barrier):
+            begin_outboxes(H, W, barrier)
 """,
-        """    write_for(H, W, 1)
+        """    begin_outboxes(H, W, 1)
 """,
         runtime="starved-2",
     ),
@@ -523,63 +523,63 @@ MUTANTS = [
     ),
     Mutant(
         "what is left of a refused step stays where memory ran out",
-        "runtime/walk.py",
+        "engine/walk.py",
         "                if H[sg + STAMP] >= H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
         "                if H[sg + STAMP] > H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
         runtime="starved-2",
     ),
     Mutant(
         "a vector is emptied that is only to have less room",
-        "runtime/settle.py",
+        "engine/compact_after_load.py",
         "        for v in (kinds.HOLD, kinds.OWES):\n            fit(worker, node + v)\n",
         "        for v in (kinds.HOLD, kinds.OWES):\n            H[node + v + h.LEN] = 0\n",
         runtime="starved-1",
     ),
     Mutant(
         "a sum of decimals keeps its precision",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "        fit = int_fits_decimal(H, acc)\n",
         "        fit = int_fits(H, acc)\n",
         claim="test_decimals_near_their_end_are_right_or_refused and sums",
     ),
     Mutant(
         "a mean of decimals is cut off, not rounded",
-        "columns/weights.py",
+        "columns/exact_sums.py",
         "    if not below(rest * 2, d):\n        found += 1\n",
         "",
         claim="test_decimals_near_their_end_are_right_or_refused and means",
     ),
     Mutant(
         "a mean of decimals of more than 18 digits is said",
-        "operators/reducers.py",
+        "operators/reduce/answers.py",
         "            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL\n",
         "            fit = True\n",
         claim="test_decimals_near_their_end_are_right_or_refused and sums",
     ),
     Mutant(
         "decimals are compared without regard to their scales",
-        "columns/evaluate.py",
+        "expressions/interpreter.py",
         "        unit = 10 ** abs(up) if abs(up) <= DIGITS else UNBOUNDED\n",
         "        unit = 1\n",
         claim="test_decimals_near_their_end_are_right_or_refused and compared",
     ),
     Mutant(
         "what decimals add up to is not limited",
-        "columns/evaluate.py",
+        "expressions/interpreter.py",
         "        return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)\n",
         "        return self.step(INT_STEPS[call.op], *args, into=into)\n",
         claim="test_decimals_near_their_end_are_right_or_refused and computed",
     ),
     Mutant(
         "a quotient of decimals has a digit too few",
-        "columns/evaluate.py",
+        "expressions/interpreter.py",
         "word(call.type.scale + y.scale - x.scale)",
         "word(call.type.scale + y.scale - x.scale - 1)",
         claim="test_decimals_near_their_end_are_right_or_refused and computed",
     ),
     Mutant(
         "a total that does not fit on the way is refused",
-        "columns/weights.py",
+        "columns/exact_sums.py",
         """    low, high = product(np.int64(value), np.int64(diff))
     carry = add_word(H, acc, low, 0)
     H[acc + 1] += high + carry
@@ -593,7 +593,7 @@ MUTANTS = [
     ),
     Mutant(
         "copies of a row at an output are not summed over times",
-        "frontend/shown.py",
+        "frontend/running/output_log.py",
         "        if bound <= END:\n",
         "        if bound <= 4 * END:\n",
         runtime="one",

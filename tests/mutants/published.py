@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.mutants import kept
+from tests.mutants import durable
 from tests.mutants.mutants import Mutant
 
 HISTORIES = "tests/pipeline/test_histories.py"
@@ -190,4 +190,4 @@ PLANTED: list[tuple[Mutant, str]] = [
 
 
 if __name__ == "__main__":
-    sys.exit(kept.main(planted=PLANTED, prog="python -m tests.mutants.published", about=__doc__))
+    sys.exit(durable.main(planted=PLANTED, prog="python -m tests.mutants.published", about=__doc__))

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests.mutants.clocks import INTERPRETED, PLANTED
-from tests.mutants.kept import ROOT, verdict
+from tests.mutants.durable import ROOT, verdict
 
 NAMED = {"argvalues": PLANTED, "ids": [mutant.name for mutant, _ in PLANTED]}
 

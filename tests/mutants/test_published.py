@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.mutants.kept import ROOT, verdict
+from tests.mutants.durable import ROOT, verdict
 from tests.mutants.published import HISTORIES, PLANTED
 
 NAMED = {"argvalues": PLANTED, "ids": [mutant.name for mutant, _ in PLANTED]}

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
+from ebbflow.engine.host import Host
 from ebbflow.errors import NeverSettles, NumberOverflow
 from ebbflow.operators import node as kinds
-from ebbflow.runtime.host import Host
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.trace import heap as h
 from tests.meaning.programs import ONE, Sketch, add_mod, call, lit

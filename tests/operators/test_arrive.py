@@ -25,7 +25,7 @@ def left_by(rows, kind, worth, crowd=False, upper=None, **edge):
         for time in range(4):
             bench.rank((time,))
         bench.frontiers(upper=[(upper,)])
-    bench[h.CROWD] = int(crowd)
+    bench[h.DELIVERS_BULK] = int(crowd)
     plan.send(rows)
     return left_at(bench, nd)
 
@@ -37,7 +37,7 @@ def left_at(bench, nd):
     waiting = []
     words = bench.vector(nd + kinds.BUCKETS)
     for b in range(0, len(words), kinds.BUCKET):
-        for v in (b + kinds.B_ITEMS, b + kinds.B_CROWD):
+        for v in (b + kinds.B_ITEMS, b + kinds.B_BULK):
             items = bench.words(words[v + h.PTR], words[v + h.LEN])
             waiting.append((words[b], v - b, [keys.get(item, item) for item in items]))
     return stored, waiting, bench.vector(nd + kinds.HOLD)
@@ -87,13 +87,13 @@ def left_by_two(rows, kind, worth, upper):
         bench = plan.bench
         bench[h.WORKERS], bench[h.ME], bench[h.SEAL] = 2, me, worth
         nodes.append(plan.to(kind, plan.copy(1, 0), sign=-1, exchange=1))
-        bench.H[nodes[-1] + kinds.PLACE_LANES] = bench.heap.keep([1, 0])
+        bench.H[nodes[-1] + kinds.PARTITION_LANES] = bench.heap.keep([1, 0])
         for time in range(4) if me == 0 else (2, 0, 3, 1):  # the two do not number times alike
             bench.rank((time,))
         bench.frontiers(upper=[(upper,)])
     first, second = (plan.bench for plan in plans)
     plans[0].send(rows)
-    mail = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
+    mail = first.heap.vector(first.W + h.OUTBOXES + h.VECTOR).copy()
     second[h.NODES] = second.heap.keep([nodes[1]])
     edges.receive_at(second.H, second.W, second.heap.keep(mail), len(mail))
     return [left_at(plan.bench, nd) for plan, nd in zip(plans, nodes)]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ebbflow as ebb
-from ebbflow.columns.kernel import address_of, memory
+from ebbflow.native.kernel import address_of, memory
 from ebbflow.operators.block import CHOSEN, HASHES, ROOM, find_runs, pack_column
 
 NAMES = ("a", "b", "c")

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbflow.columns.evaluate import REGISTERS, program
-from ebbflow.columns.expression import Column
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG, NULL
-from ebbflow.operators import block, edges, mail
+from ebbflow.columns.text_pool import Pool
+from ebbflow.expressions.interpreter import REGISTERS, program
+from ebbflow.expressions.typed import Column
+from ebbflow.operators import block, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.consolidate import count_rows, take_rows
+from ebbflow.operators.exchange import outbox
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
 from tests.meaning.programs import PAIR, call, lit
@@ -207,7 +208,7 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
         bench = plan.bench
         bench[h.WORKERS], bench[h.ME] = 2, me
         nodes.append(plan.to(kinds.PASS, exchange=1))
-        bench.H[nodes[-1] + kinds.PLACE_LANES] = bench.heap.keep([1, 0])
+        bench.H[nodes[-1] + kinds.PARTITION_LANES] = bench.heap.keep([1, 0])
         if general:
             bench.rank((7 + me, 0))  # the two do not number times alike
 
@@ -219,12 +220,12 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
 
     first, second = (plan.bench for plan in plans)
     plans[0].send([(2, rank(first, at), diff, a, b) for at, diff, a, b in rows])
-    letter = first.heap.vector(first.W + h.MAIL + h.VECTOR).copy()
+    letter = first.heap.vector(first.W + h.OUTBOXES + h.VECTOR).copy()
     second[h.NODES] = second.heap.keep([nodes[1]])
     edges.receive_at(second.H, second.W, second.heap.keep(letter), len(letter))
     found = [
         [(time(plan.bench, r), diff, a, b) for _, r, diff, a, b in plan.arrived(nd)] for plan, nd in zip(plans, nodes)
     ]
-    owner = {a: int(mail.owner_of(first.H, first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
+    owner = {a: int(outbox.owner_of(first.H, first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
     assert found == [[row for row in rows if owner[row[2]] == me] for me in (0, 1)]
     assert all(row[0] == 2 for plan, nd in zip(plans, nodes) for row in plan.arrived(nd))

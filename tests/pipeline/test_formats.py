@@ -1,6 +1,7 @@
 """Claims about change formats: each brings its rows to the one shape, and says what is wrong with those it cannot."""
 
 import datetime
+import decimal
 import json
 
 import pytest
@@ -109,6 +110,32 @@ def test_values_that_do_not_fit_are_told_with_the_row_as_given(spark):
     assert '{"x":"one","ts":"5"}' in given
 
 
+@pytest.mark.parametrize(
+    ("found", "wanted", "kept", "lost"),
+    [
+        ("string", "decimal(9,2)", ["1.00", " 7 ", "1e2", "-0.10", "1.500"], ["1.005", "1e-3", "12345678.90", "NaN"]),
+        ("string", "decimal(20,2)", ["0.1", "9999999999999999.99"], ["0.001"]),
+        ("decimal(12,4)", "decimal(9,2)", ["1.0000", "2.5000"], ["1.0050", "0.0001"]),
+        ("decimal(12,4)", "decimal(18,6)", ["1.0050", "-99999999.9999"], []),
+        ("string", "date", ["2024-02-29", "2024-2-3", "2024-02-03 00:00:00", "2024-02-03T00:00:00.000Z", "0001-01-01"],
+         ["2024-02-30", "2024-02-03 10:00:00", "2024-02-03 soon", "10:00"]),
+        ("string", "timestamp", ["2024-02-29 10:00:00", "2024-02-29", "2024-02-29T10:00:00Z"], ["10:00", "T10:00"]),
+        ("bigint", "double", ["0", "-9007199254740992", "4611686018427387904"], ["9007199254740993", str(2**63 - 1)]),
+        ("int", "double", ["2147483647"], []),
+    ],
+)  # fmt: skip
+def test_what_would_be_rounded_or_cut_off_is_told(spark, found, wanted, kept, lost):
+    frame = spark.createDataFrame([(given,) for given in kept + lost], "given string")
+    frame = frame.selectExpr("given", f"cast(given as {found}) as x")
+    shape = shaped(formats.append(frame), f"given string, x {wanted}").frame.collect()
+    good = {row["given"]: row["x"] for row in shape if row["_reason"] is None}
+    assert list(good) == kept
+    assert None not in good.values()
+    if wanted.startswith("decimal"):
+        assert all(decimal.Decimal(given) == value for given, value in good.items())
+    assert len({row["_reason"] for row in shape if row["_reason"]}) == bool(lost)
+
+
 def test_a_number_too_large_for_its_column_is_told(spark):
     frame = spark.createDataFrame([(1,), (2**40,)], "x long")
     assert rows(formats.append(frame), "x int") == ([(None, 1, 1)], ['"x" holds what is not a int'])
@@ -199,6 +226,19 @@ def test_times_order_edits_before_sequences(spark):
     frame = spark.createDataFrame([(1, 5, 9)], "id long, ts long, seq int")
     found = shaped(formats.upsert(frame, key="id", time="ts", sequence="seq"), "id long")
     assert [(r["_time0"], r["_sequence0"], r["_sequence1"]) for r in found.frame.collect()] == [(5, 5, 9)]
+
+
+@pytest.mark.parametrize("kind", ["string", "long", "int", "timestamp", "date"])
+def test_edits_are_in_the_order_of_their_times_however_they_are_written(spark, kind):
+    numbers = [9, 10, 8, 100]
+    written = {
+        "timestamp": [datetime.datetime(1970, 1, 1, microsecond=number) for number in numbers],
+        "date": [datetime.date(1970, 1, 1) + datetime.timedelta(days=number) for number in numbers],
+        "string": [str(number) for number in numbers],
+    }.get(kind, numbers)
+    frame = spark.createDataFrame([(1, stamp) for stamp in written], f"id long, ts {kind}")
+    found = shaped(formats.upsert(frame, key="id", time="ts"), "id long")
+    assert [(row["_time0"], row["_sequence0"]) for row in found.frame.collect()] == [(n, n) for n in numbers]
 
 
 def test_edits_without_an_order_are_numbered_as_they_come(spark):

@@ -7,7 +7,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.dataflow import nodes as n
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.pipeline.latest import outdone
 from tests.pipeline.given import Files, Kept, balances, run
 

@@ -84,7 +84,7 @@ def test_a_crash_around_the_commit_loses_and_doubles_nothing(spark, tmp_path, wi
     write = marks.write
     fails = lambda *given, **more: 1 / 0
     where = {
-        "before the commit": ("ebbflow.frontend.session.Session._work", fails),
+        "before the commit": ("ebbflow.frontend.running.session.Session._work", fails),
         "before publishing": ("ebbflow.pipeline.sinks.ChangeLog.publish", fails),
         "before the mark": (
             "ebbflow.pipeline.marks.write",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ebbflow as ebb
-from ebbflow.columns.pool import Pool
-from ebbflow.runtime.host import Host
-from ebbflow.runtime.image import Pages
+from ebbflow.columns.text_pool import Pool
+from ebbflow.durable.image import Pages
+from ebbflow.engine.host import Host
 
 RESERVE = 1 << 30
 BASE = 0x5100_0000_0000

@@ -9,9 +9,9 @@ from collections import Counter
 
 import numpy as np
 
+from ebbflow.engine.worker import Worker
 from ebbflow.operators import node as kinds
-from ebbflow.operators import sums
-from ebbflow.runtime.worker import Worker
+from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.times.lattice import advance
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
@@ -81,16 +81,16 @@ def family_of(worker: Worker, tb: int, rc: int, family: int, lower: Antichain) -
 def totals_of(worker: Worker, tb: int, rc: int) -> Kept:
     """A key's accumulators, with the rows that wait to be added."""
     H, W, spec = worker.H, worker.W, int(worker.H[tb + t.FOLDS])
-    words, found = int(H[spec + sums.WORDS]), {}
-    for family in (0, sums.SUMS_FAMILY):
+    words, found = int(H[spec + accumulators.WORDS]), {}
+    for family in (0, accumulators.SUMS_FAMILY):
         sg, width = int(t.segment_of(H, tb, rc, family)), int(H[tb + t.WIDTH + family])
         for i, (rounds, _, diff, _) in enumerate(entries(H, sg, width)):
             acc = found.setdefault(rounds, worker.heap.zeros(words))
             values = int(H[sg + h.PTR]) + i * width + VALUE
             if family == 0:
-                sums.add_row(H, spec, acc, values, diff)
+                accumulators.add_row(H, spec, acc, values, diff)
             else:
-                sums.add_sums(H, spec, acc, values)
+                accumulators.add_sums(H, spec, acc, values)
     totals = {rounds: tuple(H[acc : acc + words].tolist()) for rounds, acc in found.items()}
     for acc in found.values():
         h.release(H, W, acc, words)
@@ -112,7 +112,7 @@ def waiting(worker: Worker) -> dict[str, list]:
             state["owed"].append((cell.number, key, rounds, time_of(worker, rank)))
         if H[nd + kinds.BUCKETS + h.LEN] or H[nd + kinds.BUFFER + h.LEN]:
             state["pending"].append(cell.number)
-    state["mail"] = [i for i in range(64) if H[W + h.MAIL + h.VECTOR * i + h.LEN]]
+    state["mail"] = [i for i in range(64) if H[W + h.OUTBOXES + h.VECTOR * i + h.LEN]]
     return {name: sorted(items) for name, items in state.items()}
 
 

@@ -18,14 +18,14 @@ import pytest
 from click.testing import CliRunner
 
 import ebbflow as ebb
+from ebbflow.durable.ledger import KEPT, Ledger, check, rewind
+from ebbflow.durable.store import Store
 from ebbflow.errors import DamagedFile, NotACheckpoint, SecondSession
-from ebbflow.frontend.session import Session
-from ebbflow.runtime.durable import DurableRuntime
-from ebbflow.runtime.ledger import KEPT, Ledger, check, rewind
+from ebbflow.frontend.running.session import Session
+from ebbflow.runtime.kept_local import DurableRuntime
 from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.tools.cli import main
-from ebbflow.trace.store import Store
 
 RESERVE = 1 << 28
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from ebbflow import events
 from ebbflow.columns.schema import LONG
 from ebbflow.dataflow import nodes as n
+from ebbflow.engine import host
+from ebbflow.engine import walk as w
+from ebbflow.engine.compact_after_load import LARGE_STEP, is_busy
+from ebbflow.engine.worker import Worker
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime import host, local
-from ebbflow.runtime import walk as w
+from ebbflow.runtime import local
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.settle import LARGE_STEP, is_busy
-from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
 from tests.meaning.runtimes import arrays, taken
@@ -327,7 +328,7 @@ def test_a_large_step_settles_once_when_it_is_done_and_small_ones_do_not(workers
 
 
 def test_what_a_load_leaves_goes_back_to_the_system_however_soon_it_is_done(monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.worker.TRIM_SECONDS", 1000.0)
+    monkeypatch.setattr("ebbflow.engine.worker.TRIM_SECONDS", 1000.0)
     runtime = LocalRuntime(two_inputs())
     fed(runtime, "x", ((-1, 1), (0,), 1))
     runtime.advance({"x": ((1,),), "y": ((1,),)})
@@ -392,7 +393,7 @@ def test_workers_in_a_loop_that_never_ends_can_be_interrupted():
     s.output("out", s.iterate(x, lambda v, _: s.distinct(s.map(v, a=call("add", s.col(v, "a"), lit(1))))))
     runtime = LocalRuntime(s.graph, workers=2)
     fed(runtime, "x", ((1,), (0,), 1))
-    before = runtime.parts[0].host.crew
+    before = runtime.parts[0].host.worker_threads
     twice = [threading.Timer(at, lambda: os.kill(os.getpid(), signal.SIGINT)) for at in (0.2, 0.21)]
     for timer in twice:
         timer.start()
@@ -402,7 +403,9 @@ def test_workers_in_a_loop_that_never_ends_can_be_interrupted():
         finally:
             for timer in twice:
                 timer.join()
-    assert before is not runtime.parts[0].host.crew and not any(thread.is_alive() for thread in before.threads)
+    assert before is not runtime.parts[0].host.worker_threads and not any(
+        thread.is_alive() for thread in before.threads
+    )
     runtime.discard()
     runtime.advance({"x": ((1,),)})
     assert not taken(runtime, "out")

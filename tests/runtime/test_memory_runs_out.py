@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import ebbflow as ebb
-from ebbflow.columns import pool as pools
+from ebbflow.columns import text_pool as pools
+from ebbflow.engine import host as hosts
+from ebbflow.engine import worker as workers_
 from ebbflow.errors import NoThread, NumberOverflow, OutOfMemory
-from ebbflow.frontend import session as sessions
-from ebbflow.runtime import host as hosts
+from ebbflow.frontend.running import session as sessions
 from ebbflow.runtime import local as locals_
-from ebbflow.runtime import worker as workers_
 from ebbflow.trace import heap as h
 from tests.meaning.starving import hidden, shown_again, squeezed
 from tests.starved import edges_in, reach, shop, shop_steps, workers_of
@@ -230,11 +230,11 @@ def test_workers_whose_threads_cannot_be_started_again_take_turns(monkeypatch):
 
     live.insert("edges", edges, time=0)
     with monkeypatch.context() as patch:
-        patch.setattr(workers_.Worker, "run_meeting", interrupted)
+        patch.setattr(workers_.Worker, "run_to_barrier", interrupted)
         patch.setattr(threading.Thread, "start", lambda thread: (_ for _ in ()).throw(RuntimeError("no thread")))
         with pytest.raises(KeyboardInterrupt):
             live.advance_to(1)
-    assert all(part.host.crew is None for part in live._runtime.parts)
+    assert all(part.host.worker_threads is None for part in live._runtime.parts)
     live.discard()
     for time in range(3):
         assert components(live, edges[time:], time) == components(twin, edges[time:], time)

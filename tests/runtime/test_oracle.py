@@ -7,8 +7,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, LONG, NULL, STRING, TIMESTAMP
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import NeverSettles, NumberOverflow
 from ebbflow.runtime.oracle import (
     OracleRuntime,
@@ -280,7 +280,7 @@ def test_an_output_waits_for_the_inputs_it_is_computed_from():
 def test_delay_moves_changes_and_not_collections():
     """What is delayed and taken back before the delay is over is never seen."""
     first = lambda s: call("mul", call("add", call("floordiv", s, lit(10)), lit(1)), lit(10))
-    from ebbflow.columns.expression import Column
+    from ebbflow.expressions.typed import Column
 
     runtime = one_input(lambda s, x: s.delay(s.distinct(x), first(Column("time", LONG))))
     fed(runtime, "x", ((1,), (3,), 1), ((1,), (5,), -1), ((2,), (7,), 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.runtime.oracle import Time, complete
 from tests.meaning.runtimes import RUNTIMES, arrays, taken

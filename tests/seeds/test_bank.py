@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import LONG
+from ebbflow.columns.text_pool import Pool
 from tests.meaning.histories import at_once, recut, singletons
 from tests.meaning.programs import Sketch, call, schema
 from tests.meaning.runtimes import ASKED, RUNTIMES, judge

@@ -6,7 +6,7 @@ Counts, not seconds: they are the same on every machine.
 import numpy as np
 import pytest
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from tests.meaning.programs import ONE, Sketch, call, lit
 from tests.meaning.runtimes import RUNTIMES
 

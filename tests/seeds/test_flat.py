@@ -107,7 +107,7 @@ def test_keys_that_come_and_go_for_ever_leave_nothing_behind(make):
 
 def test_what_an_output_has_shown_is_summed_up_as_it_goes(monkeypatch):
     """What a session holds beside the engine: as much as the collection is large, however long it has been changing."""
-    monkeypatch.setattr("ebbflow.frontend.shown.LOG", 256)  # changes kept as they came; more otherwise
+    monkeypatch.setattr("ebbflow.frontend.running.output_log.LOG", 256)  # changes kept as they came; more otherwise
     flow = ebb.Dataflow()
     flow.output("n", flow.input("xs", "x long").group_by("x").count(), changes=False)
     with flow.run() as live:

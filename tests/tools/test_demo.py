@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from click.testing import CliRunner
 
 from ebbflow.dataflow.fingerprint import fingerprint
-from ebbflow.tools import demo
+from ebbflow.tools import cli, demo
 
 
 @pytest.fixture
@@ -43,3 +44,15 @@ def test_without_java_the_demo_says_so_in_a_sentence(monkeypatch, capsys, tmp_pa
     demo.show_on_spark()
     (line,) = capsys.readouterr().out.strip().splitlines()
     assert line.startswith("The part on Spark is left out: ") and "Java 17" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [(["--no-spark"], False), (["--spark"], True), ([], True)],
+)
+def test_the_part_on_spark_is_left_out_where_nobody_wants_it(monkeypatch, words, runs):
+    told = []
+    monkeypatch.setattr(demo, "show", lambda **sizes: None)
+    monkeypatch.setattr(demo, "show_on_spark", lambda **sizes: told.append(sizes))
+    assert CliRunner().invoke(cli.main, ["demo", *words]).exit_code == 0
+    assert bool(told) == runs

@@ -75,3 +75,20 @@ def test_kept_kernels_are_counted_where_they_lie(monkeypatch, tmp_path):
     finding = doctor.kernels()
     assert "none kept yet" in finding.found and str(tmp_path) in finding.found
     assert list(tmp_path.iterdir()) == [], "looking changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "hint"),
+    [
+        ("Linux", "x86_64", None),
+        ("Linux", "aarch64", "on aarch64 it is not"),
+        ("Darwin", "arm64", "tested on Linux"),
+        ("Windows", "AMD64", "WSL 2"),
+    ],
+)
+def test_it_says_plainly_where_ebbflow_runs(monkeypatch, name, machine, hint):
+    monkeypatch.setattr(doctor.platform, "system", lambda: name)
+    monkeypatch.setattr(doctor.platform, "machine", lambda: machine)
+    finding = doctor.system()
+    assert finding.found.startswith(name) and machine in finding.found
+    assert (finding.hint is None) if hint is None else hint in finding.hint

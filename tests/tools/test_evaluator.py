@@ -11,14 +11,14 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.columns.ddl import type_of
-from ebbflow.columns.expression import Column, Expr, Literal
-from ebbflow.columns.operations import OPERATIONS, cast, evaluate, typed
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import to_json
 from ebbflow.dataflow.zoned import zoned
 from ebbflow.errors import NumberOverflow, PlanError, TypeMismatch
-from ebbflow.frontend.collection import Collection
+from ebbflow.expressions.operations import OPERATIONS, cast, evaluate, typed
+from ebbflow.expressions.typed import Column, Expr, Literal
+from ebbflow.frontend.building.collection import Collection
 from ebbflow.tools.explorer import page, recording
 from tests import explored
 

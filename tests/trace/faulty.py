@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from random import Random
 
-from ebbflow.trace.store import Files
+from ebbflow.durable.store import Files
 
 CALLS = (
     "make_directory",

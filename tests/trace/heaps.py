@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ebbflow.engine.worker import Worker
 from ebbflow.operators import block
 from ebbflow.operators import node as kinds
-from ebbflow.runtime.worker import Worker
 from ebbflow.trace import heap as h
 from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
@@ -41,6 +41,11 @@ class Bench:
         if general:
             respread(self.H, self.W, 64)
             self.frontiers()
+
+    def least_rounds(self, nd: int) -> int:
+        """The least rounds with something pending at a node that has a bucket."""
+        buckets = nd + kinds.BUCKETS
+        return int(self.H[int(self.H[buckets + h.PTR] + self.H[buckets + h.LEN]) - kinds.BUCKET])
 
     def __getitem__(self, at: int) -> int:
         """A word of the header."""

@@ -129,14 +129,14 @@ def test_what_lies_side_by_side_is_gathered_and_given_out_again(seed, held_back)
         h.release(H, W, p, 256)
     live, top = bench[h.LIVE], bench[h.BUMP]
     bench.heap.gather()
-    assert bench[h.LIVE] == live and bench[h.LOOSE] == int(h.count_free(H, W, h.GATHERED) > 0)
-    left, large = int(h.count_free(H, W, h.MIDDLING)), int(h.count_free(H, W, h.GATHERED))
+    assert bench[h.LIVE] == live and bench[h.LOOSE] == int(h.count_free(H, W, h.COALESCED) > 0)
+    left, large = int(h.count_free(H, W, h.MIDDLING)), int(h.count_free(H, W, h.COALESCED))
     assert left + 128 * large == len(freed) and left >= h.MIDDLING_KEPT
     if held_back == 0:
         assert large > 10
     bench.heap.trim()
     bench.heap.gather()  # again is nothing
-    assert h.count_free(H, W, h.GATHERED) == large
+    assert h.count_free(H, W, h.COALESCED) == large
     again = []
     for i in range(len(freed)):
         n = random.choice([1, 6, 40, 64]) if i % 5 == 0 else 256

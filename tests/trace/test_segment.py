@@ -263,7 +263,7 @@ def test_a_segment_is_saved_once_an_advance_as_the_advance_found_it():
     sg = bench.segment()
     bench.push(sg, 3, 0, 1, 1, (5,))
     bench.next_slice()
-    bench[h.FIRST], bench[h.KEEPING] = bench[h.STEP], 1
+    bench[h.FIRST], bench[h.SAVES_SEGMENTS] = bench[h.STEP], 1
     bench.push(sg, 3, 0, 1, 2, (6,))
     kept = bench.vector(bench.W + h.UNDO)
     assert kept[:3] == [sg, 3, 1] and kept[3:] == [0, int(s.stamped(0, 1)), 5]

@@ -89,7 +89,7 @@ class Told:
 
     def batches(self):
         spine = int(self.H[self.tb + t.SPINE])
-        return self.heap.vector(spine + s.PLACES).tolist() if spine else []
+        return self.heap.vector(spine + s.BATCHES).tolist() if spine else []
 
     def merges(self):
         spine = int(self.H[self.tb + t.SPINE])

@@ -1,8 +1,8 @@
-"""Blobs: some facts and some arrays of words as bytes, for what travels between driver and tasks.
+"""Blob: some facts and some arrays of words as bytes, sent between driver and tasks.
 
-Nothing that is sent is pickled: facts are JSON, rows and letters are words as they lie in memory.
+Nothing is pickled: facts are JSON, rows and outboxes are words as they are in memory.
 
-Rule: what was written reads back equal, and a blob that is cut short or does not add up is refused.
+Rule: a blob reads back equal to what was written, and one that is truncated or inconsistent is refused.
 """
 
 from __future__ import annotations
@@ -41,10 +41,6 @@ def read(data: bytes) -> tuple[Any, list[np.ndarray]]:
     except (ValueError, TypeError):
         raise DamagedFile("a message between Spark's tasks is not whole.") from None
     return facts, arrays
-
-
-def rows_to(rows: Rows) -> list[np.ndarray]:
-    return [rows[0], rows[1], rows[2]]
 
 
 def canonical(rows: Rows) -> Rows:

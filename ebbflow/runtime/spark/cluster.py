@@ -1,11 +1,11 @@
-"""A cluster: whoever runs the tasks of a superstep and brings back their answers.
+"""Cluster: runs the tasks of a superstep and returns their answers.
 
-The driver knows nothing of how tasks are placed, repeated or lost: it hands over an order and takes the one answer of
-each task.  On Spark a superstep is one job over a frame of as many rows as tasks, built anew each time, so neither
-plans nor lineage grow with rounds or steps.
+The driver does not know how tasks are scheduled, repeated or lost: it hands over an order and takes one answer from
+each task. On Spark a superstep is one job over a frame with one row per task, built anew each time, so neither plans
+nor lineage grow with rounds or steps.
 
-A frame of which Spark's own plan says that it has few rows comes to the driver as Arrow and is packed there: no Python
-process is asked.
+A frame that has few rows according to Spark's own plan is collected as Arrow and packed in the driver, without a Python
+task.
 
 Rule: an order or a frame is evaluated by one action, and only what that action returned is used.
 """

@@ -15,16 +15,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ebbflow.columns.pool import Pool
-from ebbflow.columns.resolve import near
+from ebbflow.columns.text_pool import Pool
 from ebbflow.columns.zones import checked, same
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption, ZoneDiffers
+from ebbflow.durable.store import local_path
+from ebbflow.engine.worker import WORKERS_AT_MOST
+from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption, ZoneDiffers, did_you_mean
 from ebbflow.runtime.spark.cluster import SparkCluster, parallelism
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.runtime.spark.session import check_session
-from ebbflow.runtime.worker import WORKERS_AT_MOST
-from ebbflow.trace.store import local_path
 
 
 def on(spark: Any, shards: int | None = None) -> Callable[..., SparkRuntime]:
@@ -47,7 +46,7 @@ def on(spark: Any, shards: int | None = None) -> Callable[..., SparkRuntime]:
             if option not in SparkRuntime.OPTIONS:
                 raise UnknownOption(
                     f'run on Spark has no option "{option}".',
-                    hint=near(option, ["shards", "history", "checkpoint", *SparkRuntime.OPTIONS])
+                    hint=did_you_mean(option, ["shards", "history", "checkpoint", *SparkRuntime.OPTIONS])
                     or "It has shards=, history= and checkpoint=.",
                 )
         root = os.path.abspath(local_path(checkpoint)) if checkpoint is not None else temporary(spark)

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.lanes import check_arrow, encode
-from ebbflow.columns.pool import Pool
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
+from ebbflow.durable.store import Store
 from ebbflow.errors import EbbflowError, LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.task import STAGED, refusal_json
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.times import lattice
-from ebbflow.trace.store import Store
 
 PACKED = "dest int, blob binary"
 ANSWERED = "answer binary"

@@ -1,12 +1,13 @@
-"""The Spark runtime: the same program, its workers hosted by Spark's tasks.
+"""Spark runtime: the same program, with its workers hosted by Spark's tasks.
 
-The driver keeps what is small: frontiers, by which files every shard's state is known, and what was not yet due.  A
-step is made of supersteps.  Where little is to be done one task hosts all the shards and goes through the whole step,
-loops and all, in one job.  Where much is, each task hosts some and goes to the next meeting; the driver carries letters
-and agrees on rounds; when little is left, one task takes all over, in the middle of the walk.  Where the state is more
-than one task may hold, as many as are needed share it instead.
+The driver keeps what is small: frontiers, the names of the files that hold each shard's state, and future rows. A step
+consists of supersteps. Where there is little to do, one task hosts all shards and runs the whole step, loops included,
+in one job. Where there is much, each task hosts some shards and runs to the next barrier; the driver carries the
+outboxes and agrees on rounds; when little is left, one task takes over all shards in the middle of the walk. Where the
+state is more than one task may hold, as many tasks as needed share it.
 
-Rule: a step counts when its record is in the ledger, and until then nothing of it does; its width cannot be seen in it.
+Rule: a step counts when its record is in the ledger, and before that nothing of it does; the number of tasks cannot be
+seen in the result.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ebbflow import interrupts
-from ebbflow.columns.memory import is_free
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
@@ -30,12 +30,15 @@ from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
+from ebbflow.durable.image import Delta, links_kept, sections, segment
+from ebbflow.durable.journal import Journal
+from ebbflow.durable.ledger import LEDGER, Files, Ledger, begin
+from ebbflow.durable.store import Store, disk_refusals
+from ebbflow.engine.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
+from ebbflow.engine.worker import LIMITS, WORKERS_AT_MOST
 from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
-from ebbflow.runtime.durable import manifest_for, refuse_other
-from ebbflow.runtime.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
-from ebbflow.runtime.image import Delta, links_kept, sections, segment
-from ebbflow.runtime.journal import Journal
-from ebbflow.runtime.ledger import LEDGER, Files, Ledger, begin
+from ebbflow.native.memory import is_free
+from ebbflow.runtime.kept_local import manifest_for, refuse_other
 from ebbflow.runtime.local import Guard, minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
@@ -52,8 +55,6 @@ from ebbflow.runtime.spark.task import (
 )
 from ebbflow.runtime.spark.texts import Part as TextPart
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
-from ebbflow.runtime.worker import LIMITS, WORKERS_AT_MOST
-from ebbflow.trace.store import Store, disk_refusals
 
 DIRECTORIES = (SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS)
 LOWEST, HIGHEST = 0x2000_0000_0000, 0x3000_0000_0000  # above what Arrow's allocator takes, below durable sessions
@@ -280,9 +281,9 @@ class SparkRuntime:
             for cell in lower(stage.graph, lambda _: False).cells:
                 for pipe in cell.pipes:
                     node = stage.graph.nodes[pipe.source.node]
-                    if isinstance(node, n.Input) and node.name == name and cell.place:
+                    if isinstance(node, n.Input) and node.name == name and cell.partition_key:
                         names = cell.key + cell.values if cell.key else cell.schema.names
-                        origin = pipe.origin(cell.place, names)
+                        origin = pipe.origin(cell.partition_key, names)
                         if origin is not None:
                             return [node.schema.index(column) for column in origin]
         return []

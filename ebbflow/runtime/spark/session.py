@@ -30,6 +30,9 @@ def spark(master: str | None = None, name: str = "ebbflow", **settings: Any) -> 
 
     One that already runs in this process is returned as it is.  For a new one this process gets PYSPARK_PYTHON and
     PYSPARK_DRIVER_PYTHON, and SPARK_LOCAL_IP if it has none, in its environment.
+
+    >>> import ebbflow as ebb
+    >>> spark = ebb.spark("local[4]", spark_sql_shuffle_partitions=8)  # doctest: +SKIP
     """
     require()
     from pyspark.sql import SparkSession

@@ -1,10 +1,11 @@
-"""A task: what runs in one of Spark's Python processes, or in a test's.
+"""Task: what runs in one of Spark's Python processes, or in a test's process.
 
-It is told everything: which shards to host, by which files their state is known, what they are given, and how far to
-go.  It answers with what came out, what is for shards elsewhere, and the name of the file that holds their new state.
-What a process keeps between two tasks only saves reading: state is known by names of files, which say their content.
+A task is given everything: which shards to host, the names of the files with their state, their input, and how far to
+run. It answers with the output rows, the outboxes for shards elsewhere, and the name of the file with the new state.
+What a process keeps between two tasks only saves reading: state is identified by file names, which are hashes of the
+content.
 
-Rule: the answer is a function of the order, taken as multisets of rows and letters; nothing counts until the driver
+Rule: the answer is a function of the order, taken as multisets of rows and outboxes; nothing counts until the driver
 uses it.
 """
 
@@ -18,23 +19,23 @@ from typing import Any
 import numpy as np
 
 from ebbflow import errors
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.plan_json import from_json
 from ebbflow.dataflow.rewrite import rewrite
+from ebbflow.durable.image import Delta, Pages, sections, segment
+from ebbflow.durable.store import Store
+from ebbflow.engine.compact_after_load import LARGE_STEP, compact_after_load
+from ebbflow.engine.host import Host, Outboxes, Rows
+from ebbflow.engine.worker import Worker
 from ebbflow.errors import EbbflowError, Place
-from ebbflow.runtime.host import Host, Letters, Rows
-from ebbflow.runtime.image import Delta, Pages, sections, segment
 from ebbflow.runtime.local import split
-from ebbflow.runtime.settle import LARGE_STEP, settle_down
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.texts import Part, Texts, part_of
-from ebbflow.runtime.worker import Worker
 from ebbflow.times import lattice
 from ebbflow.trace.heap import WIDE_DIFF
-from ebbflow.trace.store import Store
 
 PROGRAMS_KEPT = 4  # of which a process keeps the state mapped
 ROW_ARRAYS = 3  # rows are lanes, times and diffs
@@ -259,7 +260,7 @@ class Task:
         self.answer["fresh"] = self.refer(part_of(hosting.texts.pool, fresh)) if len(fresh) else []
         if self.is_large and not mid_walk:
             for key in self.used:
-                settle_down(hosting.shards[key].worker)
+                compact_after_load(hosting.shards[key].worker)
         if self.used:
             self.answer["segment"], self.answer["chains"] = hosting.write(self.used, mid_walk)
             self.answer["sizes"] = {f"{part}/{i}": 8 * hosting.shards[part, i].pages.live for part, i in self.used}
@@ -299,7 +300,7 @@ class Task:
         self.is_large |= "agreed" in work or sum(len(block[2]) for block in rows.values()) >= LARGE_STEP
         if "agreed" in work:
             host = self.host(part)
-            host.resume(self.letters(work), work["agreed"])
+            host.resume(self.outboxes(work), work["agreed"])
             host.collect(host.take_turns(alone=True), found)
         elif rows or (upper != lower and self.hosting.is_general(part)):
             host = self.host(part)
@@ -314,12 +315,12 @@ class Task:
             times = np.array(work["times"], np.int64)
             self.begin(host, work, times, antichain(work["lower"]), antichain(work["upper"]))
         else:
-            host.resume(self.letters(work), work["agreed"])
-        met = host.to_meeting(found)
+            host.resume(self.outboxes(work), work["agreed"])
+        met = host.to_barrier(found)
         self.is_large = True
         self.answer |= {"finished": met.finished, "at_loop": met.at_loop, "least": met.least, "pending": met.pending}
         self.answer["letters"] = [
-            [sender, to, self.file_or_arrays(LETTERS, (words,))] for (sender, to), words in sorted(met.letters.items())
+            [sender, to, self.file_or_arrays(LETTERS, (words,))] for (sender, to), words in sorted(met.outboxes.items())
         ]
 
     def begin(self, host: Host, work: dict[str, Any], times: np.ndarray, lower: Any, upper: Any) -> None:
@@ -374,8 +375,8 @@ class Task:
                 found.append((shard, rows))
         return found
 
-    def letters(self, work: dict[str, Any]) -> Letters:
-        found: Letters = {}
+    def outboxes(self, work: dict[str, Any]) -> Outboxes:
+        found: Outboxes = {}
         for sender, to, ref in work["letters"]:
             if to in self.shards:
                 found[sender, to] = self.arrays_of(LETTERS, ref)[0]

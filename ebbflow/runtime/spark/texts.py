@@ -1,9 +1,10 @@
-"""Text between processes: every host holds the whole pool, and is told what others added to it.
+"""Text exchange: every host holds the whole text pool, and receives what others added to it.
 
-An id follows from the text, so two processes give one text one id without asking each other.  Two texts with one id
-would be told apart by one process; two processes could choose differently, so that is found and refused.
+An id follows from the text, so two processes give the same text the same id without communication. Two texts with the
+same hash get different ids within one process; two processes could choose differently, so that case is detected and
+refused.
 
-Rule: a pool holds exactly the text of the parts it was given, and what the task at work adds is told at its end.
+Rule: a pool holds exactly the text of the parts it was given, and what a task adds is reported when it ends.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns import pool as pools
-from ebbflow.columns.kernel import memory
-from ebbflow.columns.pool import Pool
+from ebbflow.columns import text_pool as pools
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import PlanError
+from ebbflow.native.kernel import memory
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids, where each text begins (and the last ends), bytes as words
 

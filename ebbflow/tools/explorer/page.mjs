@@ -1,104 +1,48 @@
-// The explorer's page: the plan, the lattice of the chosen collection, its rows, and the inputs to play with.
+// The explorer's page: the plan, the lattice of the chosen collection, its rows, the story, and the inputs to play with.
 //
 // Rule: what is shown is computed by the evaluator from the inputs as they are listed, never kept from before an edit.
-import { Plan, Evaluation, Refusal, readValue, parseValue, showValue, typeText, compareOrder, keyOf, precedes } from "./evaluator.mjs";
+import { Plan, Evaluation, Refusal, readValue, showValue, typeText, keyOf, precedes, product } from "./evaluator.mjs";
+import { at, made } from "./elements.mjs";
+import { frontierAfter, joinOf, meetOf, owedTimes, storyOf } from "./story.mjs";
+import { Inputs } from "./inputs.mjs";
+import { Lattice } from "./lattice.mjs";
+import { PlanView } from "./plan_view.mjs";
+import { tableOf, told, whyTree } from "./records.mjs";
+import { Telling, drawCounters } from "./telling.mjs";
 
 const MOST_CELLS = 10_000; // of the grid that is computed
 const MOST_WORK = 3_000_000; // cells times changes of the inputs: what a page computes while somebody waits
 const MOST_ROUNDS = 60; // of one loop
-const MOST_ROWS = 200; // of a table
 const PATIENCE_HERE = 500; // rounds after which the page gives a loop up
-const SVG = "http://www.w3.org/2000/svg";
 
-const data = JSON.parse(document.getElementById("program").textContent);
-const at = (id) => document.getElementById(id);
+const data = JSON.parse(at("program").textContent);
 const plan = new Plan(data.plan);
+const width = plan.coordinates.length;
 const inputs = plan.nodes.flatMap((node, i) => (node.kind === "input" && node.rows === undefined ? [{ name: node.input, node: i }] : []));
 const given = {}; // {input: [[row, time, diff], ...]}
-for (const { name, node } of inputs) {
-  given[name] = data.inputs[name].map(([row, time, diff]) => [row.map((v, c) => readValue(v, plan.schemas[node].types[c])), time, diff]);
-}
-const state = { node: data.chosen, cell: null, marked: null, row: null, x: 0, y: 1, fixed: [], input: inputs[0]?.name };
+const state = { node: data.chosen, cell: null, marked: null, pointed: null, row: null, why: null, x: 0, y: 1, folded: false, position: null, source: "here" };
 let evaluation;
+let story = null;
+let when = new Map(); // of the story: where each node's changes at a time are told
 let grid;
-let drawnCells = new Map(); // of the lattice: by time, [time, its element]
 
-function made(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(name, value);
+function readGiven(from) {
+  for (const { name, node } of inputs) {
+    given[name] = from[name].map(([row, time, diff]) => [row.map((v, c) => readValue(v, plan.schemas[node].types[c])), time, diff]);
   }
-  element.append(...children);
-  return element;
 }
-
-function drawn(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-const left = Object.entries(data.dropped).filter(([, count]) => count);
-const standing = left.map(([name, count]) => `${count} changes of "${name}" were not recorded: what is shown leaves them out.`);
 
 function say(text) {
+  const left = Object.entries(data.dropped).filter(([, count]) => count);
+  const standing = left.map(([name, count]) => `${count} changes of "${name}" were not recorded: what is shown leaves them out.`);
+  if (data.lost) standing.push(`${data.lost} events of the engine were dropped.`);
   at("notice").textContent = [...standing, text].join(" ").trim();
-}
-
-// ---- the plan -------------------------------------------------------------------------------
-
-function cut(text, width, letter) {
-  const most = Math.floor((width - 14) / letter);
-  return text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}…` : text;
-}
-
-function drawPlan() {
-  const { width, height, boxes, frames, lines } = data.picture;
-  const svg = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "listbox", "aria-label": "Collections of the plan" });
-  const arrow = drawn("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" });
-  arrow.append(drawn("path", { d: "M0,0 L8,4 L0,8 z", fill: "currentColor" }));
-  svg.append(drawn("defs", {}, arrow));
-  for (const [loop, [x, y, w, h]] of Object.entries(frames)) {
-    svg.append(drawn("rect", { class: "frame", x, y, width: w, height: h, rx: 8 }));
-    svg.append(drawn("text", { class: "detail", x: x + 8, y: y + 13 }, `loop ${loop}`));
-  }
-  for (const { points, back } of lines) {
-    const d = points.map(([x, y], i) => `${i ? "L" : "M"}${x},${y}`).join(" ");
-    svg.append(drawn("path", { class: back ? "flow back" : "flow", d, "marker-end": "url(#arrow)" }));
-  }
-  for (const [i, [x, y, w, h]] of Object.entries(boxes)) {
-    const { kind, detail } = data.words[i];
-    const node = drawn("g", { role: "option", tabindex: -1, "data-node": i, "aria-selected": "false", "aria-label": `${kind} ${detail}`.trim() });
-    node.append(drawn("title", {}, `${kind} ${detail}`.trim()));
-    node.append(drawn("rect", { class: "box", x, y, width: w, height: h, rx: 5 }));
-    node.append(drawn("text", { x: x + 7, y: y + 15 }, cut(kind, w, 6.6)));
-    if (detail) node.append(drawn("text", { class: "detail", x: x + 7, y: y + 29 }, cut(detail, w, 5.6)));
-    node.addEventListener("click", () => choose(Number(i)));
-    svg.append(node);
-  }
-  svg.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const order = Object.keys(boxes).map(Number);
-    choose(order[(order.indexOf(state.node) + step + order.length) % order.length]);
-    svg.querySelector(`[data-node="${state.node}"]`).focus();
-  });
-  at("plan").replaceChildren(svg);
-}
-
-function choose(node) {
-  state.node = node;
-  Object.assign(state, { cell: null, marked: null, row: null });
-  Object.assign(state, { x: 0, y: 1, fixed: [] });
-  show();
 }
 
 // ---- computing ------------------------------------------------------------------------------
 
-const dimensions = () => [...plan.coordinates, ...plan.nodes[state.node].inside.map((loop) => (data.plan.loops.length > 1 ? `round of loop ${loop}` : "round"))];
+const dimensions = (i = state.node) => [...plan.coordinates, ...plan.nodes[i].inside.map((loop) => (data.plan.loops.length > 1 ? `round of loop ${loop}` : "round"))];
+const inWords = (time, names = dimensions()) => names.map((name, d) => `${name} ${time[d]}`).join(", ");
 
 /** The grid of times of the chosen collection, with the changes in each cell. */
 function computed() {
@@ -123,59 +67,76 @@ function computed() {
     cut = true;
   }
   const cells = new Map(evaluation.cells(state.node, axes, rounds).map(([time, rows]) => [time.join(), rows]));
-  return { axes: [...axes, ...rounds.map((count) => [...Array(count).keys()])], cells, left, cut: cut || rounds.includes(MOST_ROUNDS), frontiers: frontiersOf(state.node) };
+  const all = [...axes, ...rounds.map((count) => [...Array(count).keys()])];
+  return { axes: all, cells, left, cut: cut || rounds.includes(MOST_ROUNDS), owed: owedHere(axes, rounds) };
 }
 
-/** The frontiers of all the inputs that a node is computed from. */
-function frontiersOf(i) {
-  const named = (at) => (plan.nodes[at].rows !== undefined ? [] : plan.nodes[at].kind === "input" ? [plan.nodes[at].input] : plan.reads(plan.nodes[at].source).flatMap(named));
-  return [...new Set(plan.reads(i).flatMap(named))].flatMap((name) => data.frontiers[name]);
+function owedHere(axes, rounds) {
+  const node = plan.nodes[state.node];
+  return node.kind === "reduce" ? owedTimes(plan, state.node, evaluation.changes(node.source, { axes, rounds })) : new Map();
 }
 
-/** Whether no change can come any more at a time, as far as the recorded session had come. */
-function isComplete(time) {
-  return !grid.frontiers.some((frontier) => frontier.every((c, k) => c <= time[k]));
+/** The names of all the inputs that a node is computed from. */
+function inputsOf(i) {
+  const named = (j) => (plan.nodes[j].rows !== undefined ? [] : plan.nodes[j].kind === "input" ? [plan.nodes[j].input] : plan.reads(plan.nodes[j].source).flatMap(named));
+  return [...new Set(plan.reads(i).flatMap(named))];
+}
+
+/** The frontier of the chosen collection: as recorded, or as far as the story has come. */
+function frontierNow() {
+  if (state.position === null || state.source === "engine" || !story) return inputsOf(state.node).flatMap((name) => data.frontiers[name]);
+  return frontierAfter(story, story.events.slice(0, state.position).filter(({ kind }) => kind === "frontier").length);
 }
 
 function restart() {
   evaluation = new Evaluation(plan, given, { patience: PATIENCE_HERE });
+  story = null;
+}
+
+function choose(node) {
+  Object.assign(state, { node, cell: null, marked: null, pointed: null, row: null, why: null, x: 0, y: 1 });
+  show();
 }
 
 function show(before = null) {
-  for (const node of document.querySelectorAll("#plan g[data-node]")) {
-    const chosen = Number(node.dataset.node) === state.node;
-    node.setAttribute("aria-selected", String(chosen));
-    node.setAttribute("tabindex", chosen ? 0 : -1);
-  }
-  const { kind, detail, place } = data.words[state.node];
-  at("about").textContent = `${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${plan.schemas[state.node].names.map((name, c) => `${name} ${typeText(plan.schemas[state.node].types[c])}`).join(", ")}.`;
+  planView.setChosen(state.node);
+  const { kind, detail, place, notes } = data.words[state.node];
+  const columns = plan.schemas[state.node].names.map((name, c) => `${name} ${typeText(plan.schemas[state.node].types[c])}`).join(", ");
+  at("about").textContent = [`${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${columns || "none"}.`, ...notes].join("\n");
   try {
     grid = computed();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     grid = null;
-    at("lattice").replaceChildren();
-    at("changes").replaceChildren();
-    at("collection").replaceChildren();
+    for (const part of ["lattice", "changes", "collection", "axes"]) at(part).replaceChildren();
     say(`${error.kind}: ${error.message}`);
-    drawEdit();
+    editor.draw(state.cell);
     return;
   }
-  const changed = before ? new Set([...new Set([...before.cells.keys(), ...grid.cells.keys()])].filter((key) => !sameCell(before.cells.get(key), grid.cells.get(key)))) : new Set();
+  const keys = before ? new Set([...before.cells.keys(), ...grid.cells.keys()]) : [];
+  const changed = new Set([...keys].filter((key) => !sameCell(before.cells.get(key), grid.cells.get(key))));
   say(before ? `${changed.size} ${changed.size === 1 ? "cell" : "cells"} of this collection changed.` : "");
+  settleAxes(before === null);
+  drawAxes();
+  drawLattice(changed);
+  if (before === null) lattice.reveal();
+  drawRecords();
+  editor.draw(state.cell);
+  if (!story) later(drawStory);
+}
+
+/** Which coordinates are drawn, and which cell is chosen, where neither is known or fits any more. */
+function settleAxes(isNew) {
   const size = grid.axes.length;
   if (size === 1) Object.assign(state, { x: 0, y: null });
-  else if (state.y === null || state.y >= size) state.y = size - 1 === plan.coordinates.length ? size - 1 : 1;
-  if (before === null && size > plan.coordinates.length && state.cell === null) Object.assign(state, { x: 0, y: plan.coordinates.length });
+  else if (state.y === null || state.y >= size) state.y = size - 1 === width ? size - 1 : 1;
+  if (isNew && size > width && state.cell === null) Object.assign(state, { x: 0, y: width });
   if (state.cell === null || !grid.cells.has(state.cell.join())) {
     const last = grid.axes.map((axis) => axis[axis.length - 1]);
     const changing = [...grid.cells].filter(([, rows]) => rows.size).map(([key]) => key.split(",").map(Number));
-    state.cell = changing.length ? last.map((_, d) => Math.max(...changing.map((time) => time[d]))) : last;
+    state.cell = changing.length ? last.map((_, d) => changing.reduce((most, time) => Math.max(most, time[d]), 0)) : last;
   }
-  drawAxes();
-  drawLattice(changed);
-  drawRecords();
-  drawEdit();
+  if (state.marked && !grid.cells.has(state.marked.join())) state.marked = null;
 }
 
 function sameCell(one = new Map(), other = new Map()) {
@@ -190,7 +151,7 @@ function drawAxes() {
   if (names.length > 2) {
     for (const axis of ["x", "y"]) {
       const select = made("select", { "data-axis": axis, onchange: (event) => chooseAxis(axis, Number(event.target.value)) });
-      names.forEach((name, d) => select.append(made("option", { value: d, ...(d === state[axis] ? { selected: "" } : {}) }, name)));
+      names.forEach((name, d) => select.append(made("option", { value: d, selected: d === state[axis] }, name)));
       parts.push(made("label", {}, axis === "x" ? "across" : "upward", select));
     }
     names.forEach((name, d) => {
@@ -200,12 +161,15 @@ function drawAxes() {
       slider.addEventListener("input", () => {
         state.cell = state.cell.map((c, k) => (k === d ? axis[Number(slider.value)] : c));
         slider.nextSibling.textContent = String(state.cell[d]);
-        drawLattice(new Set());
+        drawLattice();
         drawRecords();
       });
       parts.push(made("label", {}, name, slider, made("output", {}, String(state.cell[d]))));
     });
   }
+  const fold = made("input", { type: "checkbox", id: "fold", onchange: (event) => { state.folded = event.target.checked; drawLattice(); drawRecords(); } });
+  fold.checked = state.folded;
+  parts.push(made("label", { class: "line" }, fold, "draw as one what compaction makes one"));
   at("axes").replaceChildren(...parts);
 }
 
@@ -214,224 +178,356 @@ function chooseAxis(axis, dimension) {
   if (state[other] === dimension) state[other] = state[axis];
   state[axis] = dimension;
   drawAxes();
-  drawLattice(new Set());
+  drawLattice();
 }
 
-function cellTime(x, y) {
-  return state.cell.map((c, d) => (d === state.x ? x : d === state.y ? y : c));
+/** The time up to which compaction may make all times one: the meet of the frontier. */
+function compactedTo() {
+  const frontier = frontierNow();
+  return state.folded && frontier.length ? frontier.reduce(meetOf) : null;
 }
 
-/** The changes in a cell: of the row whose history is asked for, or of all. */
+/** The places of an axis that are drawn as one: [{first, last, shown}]. */
+function groupsOf(d) {
+  const axis = grid.axes[d];
+  const since = d < width ? compactedTo()?.[d] : undefined;
+  const together = since === undefined ? 0 : Math.max(0, axis.filter((value) => value <= since).length - 1);
+  const alone = axis.slice(together + 1).map((value, i) => ({ first: together + 1 + i, last: together + 1 + i, shown: String(value) }));
+  return [{ first: 0, last: together, shown: together ? `${axis[0]}–${axis[together]}` : String(axis[0]) }, ...alone];
+}
+
+const groupAt = (groups, d, value) => groups.findIndex(({ last }) => grid.axes[d][last] >= value);
+
+/** The changes at a time, or at all the times that are drawn as one with it; of one row, where its history is asked for. */
 function changesAt(time) {
-  const rows = grid.cells.get(time.join()) ?? new Map();
-  return state.row === null ? rows : new Map([...rows].filter(([key]) => key === state.row));
+  let rows = grid.cells.get(time.join()) ?? new Map();
+  const since = compactedTo();
+  if (since) {
+    const values = time.map((c, d) => (d < width && c <= since[d] ? grid.axes[d].filter((value) => value <= since[d]) : [c]));
+    const all = product(values);
+    if (all.length > 1) {
+      rows = new Map();
+      for (const one of all) for (const [key, [row, weight]] of grid.cells.get(one.join()) ?? []) rows.set(key, [row, (rows.get(key)?.[1] ?? 0n) + weight]);
+      for (const [key, [, weight]] of rows) if (weight === 0n) rows.delete(key);
+    }
+  }
+  return rows;
 }
 
-function historyOf(key) {
-  state.row = state.row === key ? null : key;
-  drawLattice(new Set());
-  drawRecords();
-}
-
-function summary(rows) {
+function tallied(time) {
   let [come, go] = [0n, 0n];
-  for (const [, weight] of rows.values()) {
+  for (const [key, [, weight]] of changesAt(time)) {
+    if (state.row !== null && key !== state.row) continue;
     if (weight > 0n) come += weight;
     else go -= weight;
   }
-  return [come, go];
+  return { come: Number(come), go: Number(go) };
 }
 
-function drawLattice(changed) {
+function drawLattice(changed = new Set()) {
   const names = dimensions();
-  const across = grid.axes[state.x];
-  const upward = state.y === null ? [null] : [...grid.axes[state.y]].reverse();
-  const table = made("table", { role: "grid", "aria-labelledby": "lattice-title" });
-  const body = made("tbody");
-  drawnCells = new Map();
-  upward.forEach((y, row) => {
-    const line = made("tr", {}, made("th", { scope: "row" }, y === null ? "" : `${names[state.y]} ${y}`));
-    across.forEach((x, column) => {
-      const time = cellTime(x, y);
-      const rows = changesAt(time);
-      const [come, go] = summary(rows);
-      const classes = [];
-      const done = isComplete(time);
-      if (done) classes.push("done");
-      if (done && column + 1 < across.length && !isComplete(cellTime(across[column + 1], y))) classes.push("edge-right");
-      if (done && row > 0 && !isComplete(cellTime(x, upward[row - 1]))) classes.push("edge-up");
-      if (precedes(time, state.cell)) classes.push("past");
-      const chosen = time.join() === state.cell.join();
-      if (chosen) classes.push("chosen");
-      if (changed.has(time.join())) classes.push("flash");
-      const label = `${names.map((name, d) => `${name} ${time[d]}`).join(", ")}: ${come} come, ${go} go`;
-      const button = made("button", { type: "button", tabindex: chosen ? 0 : -1, "aria-label": label, "data-time": time.join(), onclick: (event) => (event.shiftKey ? markToo(time) : chooseCell(time)) });
-      if (come) button.append(made("span", { class: "come" }, `+${come}`));
-      if (come && go) button.append(" ");
-      if (go) button.append(made("span", { class: "go" }, `−${go}`));
-      const cell = made("td", { role: "gridcell", "aria-selected": String(chosen), class: classes.join(" ") }, button);
-      cell.addEventListener("pointerenter", () => lightPast(time));
-      drawnCells.set(time.join(), [time, cell]);
-      line.append(cell);
-    });
-    body.append(line);
+  const frontier = frontierNow();
+  const isOne = state.y === null;
+  const across = groupsOf(state.x);
+  const upward = isOne ? [{ first: 0, last: 0, shown: "" }] : groupsOf(state.y);
+  const timeOf = (x, y) => state.cell.map((c, d) => (d === state.x ? grid.axes[d][across[x].last] : d === state.y ? grid.axes[d][upward[y].last] : c));
+  const done = (x, y) => {
+    const time = timeOf(x, y);
+    return !frontier.some((one) => one.every((c, k) => c <= time[k]));
+  };
+  const isTold = state.position !== null && state.source === "here";
+  lattice.draw({
+    names: [names[state.x], isOne ? "" : names[state.y]],
+    across,
+    upward,
+    timeOf,
+    done,
+    cell: (x, y) => tallied(timeOf(x, y)),
+    reached: (x, y) => !isTold || (when.get(`${state.node}|${timeOf(x, y)}`) ?? -1) < state.position,
+    owed: (x, y) => (grid.owed.has(timeOf(x, y).join()) ? (done(x, y) ? "paid" : "open") : null),
+    changed: (x, y) => changed.has(timeOf(x, y).join()),
+    label: (x, y) => {
+      const { come, go } = tallied(timeOf(x, y));
+      const owes = grid.owed.has(timeOf(x, y).join()) ? (done(x, y) ? ", was owed" : ", owed") : "";
+      return `${inWords(timeOf(x, y), names)}: ${come} come, ${go} go${done(x, y) ? ", complete" : ""}${owes}`;
+    },
   });
-  table.append(body, made("tfoot", {}, made("tr", {}, made("th", {}, names[state.x]), ...across.map((x) => made("th", { scope: "col" }, String(x))))));
-  table.addEventListener("pointerleave", () => lightPast(state.cell));
-  table.addEventListener("keydown", (event) => moveBy(event, across, upward));
-  at("lattice").replaceChildren(table);
-  const open = Object.values(data.frontiers).some((frontier) => frontier.length);
-  const said = [...(state.row === null ? [] : ["Only the changes of one row are shown."]), open ? "Grey cells are complete: nothing changes there any more. The thick line is the frontier." : "The inputs are closed: every time is complete."];
+  const said = state.row === null ? [] : ["Only the changes of one row are shown."];
+  said.push(frontier.length ? "Grey cells are complete: nothing changes there any more. The thick line is the frontier." : "The inputs are closed: every time is complete.");
+  if (grid.owed.size) said.push("A ring is an owed time: nothing arrives there, and the reduction must look again. A thin ring was owed and is done.");
+  if (grid.owed.cut) said.push("There are more owed times than this page finds.");
+  if (state.folded && frontier.length) said.push(`Compaction: no reader at the frontier can tell the times up to ${compactedTo().join(", ")} apart, so their changes are kept as one.`);
   if (grid.left) said.push(`${grid.left} times are left out here: what changes at them is shown at the next one.`);
   if (grid.cut) said.push("Later rounds are not shown.");
   at("legend").textContent = said.join(" ");
-  lightBounds(state.cell);
+  light();
 }
 
-function lightPast(time) {
-  for (const [there, cell] of drawnCells.values()) cell.classList.toggle("past", precedes(there, time));
-  lightBounds(time);
-}
-
-/** The join and the meet of the marked cell and another. */
-function lightBounds(time) {
-  const bounds = state.marked ? { join: Math.max, meet: Math.min } : {};
-  for (const kind of ["join", "meet"]) for (const cell of document.querySelectorAll(`#lattice td.${kind}`)) cell.classList.remove(kind);
-  for (const cell of document.querySelectorAll("#lattice td.marked")) cell.classList.remove("marked");
-  if (state.marked) drawnCells.get(state.marked.join())?.[1].classList.add("marked");
-  const said = Object.entries(bounds).map(([kind, pick]) => {
-    const found = time.map((c, d) => pick(c, state.marked[d]));
-    drawnCells.get(found.join())?.[1].classList.add(kind);
-    return `${kind} (${found.join(", ")})`;
-  });
-  at("bounds").textContent = state.marked ? `Marked (${state.marked.join(", ")}); with (${time.join(", ")}): ${said.join(", ")}. Press m again to take the mark away.` : "Press m, or click with Shift, to mark a cell: its join and meet with another are outlined.";
-}
-
-function markToo(time) {
-  state.marked = state.marked?.join() === time.join() ? null : time;
-  lightBounds(state.cell);
-}
-
-function moveBy(event, across, upward) {
-  if (event.key === "m") markToo(state.cell);
-  const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const clamp = (i, list) => list[Math.min(Math.max(i, 0), list.length - 1)];
-  const x = clamp(across.indexOf(state.cell[state.x]) + step[0], across);
-  const y = state.y === null ? null : clamp(upward.indexOf(state.cell[state.y]) + step[1], upward);
-  chooseCell(cellTime(x, y));
+/** The past of the pointed or chosen cell, and join and meet with the marked one. */
+function light() {
+  const { across, upward } = lattice.scene;
+  const placed = (time) => time && [groupAt(across, state.x, time[state.x]), state.y === null ? 0 : groupAt(upward, state.y, time[state.y])];
+  const other = state.pointed ?? state.cell;
+  const join = state.marked && joinOf(other, state.marked);
+  const meet = state.marked && meetOf(other, state.marked);
+  lattice.light({ chosen: placed(state.cell), past: placed(other), marked: placed(state.marked), join: placed(join), meet: placed(meet) });
+  const { come, go } = tallied(other);
+  const size = evaluation.at(state.node, other.slice(0, width), other.slice(width)).size;
+  at("pointed").textContent = `${state.pointed ? "Pointed at" : "Chosen"}: ${inWords(other)}. ${come} come, ${go} go; the collection there has ${size} ${size === 1 ? "row" : "rows"}.`;
+  at("bounds").textContent = state.marked
+    ? `Marked (${state.marked.join(", ")}); with (${other.join(", ")}): join (${join.join(", ")}), meet (${meet.join(", ")}). Press m again to take the mark away.`
+    : "Press m, or click with Shift, to mark a cell: its join (dashed) and its meet (dotted) with another are outlined.";
 }
 
 function chooseCell(time) {
-  mark(state.cell, false);
   state.cell = time;
-  mark(time, true);
-  lightPast(time);
+  state.why = null;
+  light();
+  lattice.reveal();
   drawRecords();
-  drawnCells.get(time.join())[1].firstChild.focus();
 }
 
-function mark(time, chosen) {
-  const [, cell] = drawnCells.get(time.join());
-  cell.classList.toggle("chosen", chosen);
-  cell.setAttribute("aria-selected", String(chosen));
-  cell.firstChild.tabIndex = chosen ? 0 : -1;
+function mark(time) {
+  state.marked = state.marked?.join() === time.join() ? null : time;
+  light();
 }
 
 // ---- rows -----------------------------------------------------------------------------------
 
-function ordered(rows) {
-  return [...rows.values()].sort(([x], [y]) => {
-    for (let i = 0; i < x.length; i++) {
-      const c = compareOrder(x[i], y[i]);
-      if (c) return c;
-    }
-    return 0;
-  });
-}
-
-function table(rows, schema, last) {
-  const listed = ordered(rows);
-  if (!listed.length) return [made("p", { class: "hint" }, "Nothing.")];
-  const head = made("tr", {}, ...schema.names.map((name) => made("th", { scope: "col" }, name)), made("th", { scope: "col", class: "number" }, last), made("th", {}, ""));
-  const body = listed.slice(0, MOST_ROWS).map(([row, weight]) => {
-    const cells = row.map((value, c) => made("td", { class: typeof value === "bigint" || typeof value === "number" ? "number" : "" }, showValue(value, schema.types[c])));
-    const sign = last === "diff" && weight > 0n ? "+" : "";
-    const key = keyOf(row);
-    const history = made("button", { type: "button", class: "remove", "aria-pressed": String(state.row === key), "aria-label": `History of ${row.map((v, c) => showValue(v, schema.types[c])).join(", ")}`, onclick: () => historyOf(key) }, state.row === key ? "all" : "history");
-    return made("tr", {}, ...cells, made("td", { class: `number ${last === "diff" ? (weight > 0n ? "come" : "go") : ""}` }, `${sign}${weight}`), made("td", {}, history));
-  });
-  const found = [made("table", {}, made("thead", {}, head), made("tbody", {}, ...body))];
-  if (listed.length > MOST_ROWS) found.push(made("p", { class: "hint" }, `${listed.length - MOST_ROWS} more rows are not shown.`));
-  return found;
-}
-
 function drawRecords() {
-  const names = dimensions();
   const schema = plan.schemas[state.node];
-  const where = names.map((name, d) => `${name} ${state.cell[d]}`).join(", ");
+  const where = inWords(state.cell);
   at("changes-title").textContent = `Changes at ${where}`;
   at("collection-title").textContent = `Collection at ${where}`;
-  at("changes").replaceChildren(...table(grid.cells.get(state.cell.join()) ?? new Map(), schema, "diff"));
-  const width = plan.coordinates.length;
-  at("collection").replaceChildren(...table(evaluation.at(state.node, state.cell.slice(0, width), state.cell.slice(width)), schema, "count"));
+  const history = ["History of", "history", (key) => state.row === key, (row) => { state.row = state.row === keyOf(row) ? null : keyOf(row); drawLattice(); drawRecords(); }];
+  const asked = (diff) => ["Why", "why", (key) => state.why?.key === key && state.why.diff === diff, (row, weight) => askWhy(row, diff && weight < 0n, diff)];
+  at("changes").replaceChildren(...tableOf(changesAt(state.cell), schema, "diff", [history, asked(true)]));
+  at("collection").replaceChildren(...tableOf(evaluation.at(state.node, state.cell.slice(0, width), state.cell.slice(width)), schema, "copies", [history, asked(false)]));
+  drawWhy();
 }
 
-// ---- the inputs -----------------------------------------------------------------------------
-
-function drawEdit() {
-  if (!inputs.length) return;
-  const { node } = inputs.find(({ name }) => name === state.input);
-  const schema = plan.schemas[node];
-  const form = at("edit");
-  const kept = form.dataset.input === state.input ? [...form.querySelectorAll("input")].map((field) => field.value) : [];
-  const select = made("select", { name: "input", onchange: (event) => { state.input = event.target.value; drawEdit(); } });
-  for (const { name } of inputs) select.append(made("option", { value: name, ...(name === state.input ? { selected: "" } : {}) }, name));
-  const fields = schema.names.map((name, c) => made("label", {}, `${name} (${typeText(schema.types[c])})`, made("input", { "data-column": c, required: schema.types[c].name === "string" ? null : "" })));
-  const times = plan.coordinates.map((name, c) => made("label", {}, `at ${name}`, made("input", { "data-coordinate": c, type: "number", min: 0, step: 1, required: "", value: state.cell?.[c] ?? 0 })));
-  const press = (diff) => () => { form.dataset.diff = diff; };
-  form.dataset.input = state.input;
-  form.replaceChildren(made("label", {}, "input", select), ...fields, ...times, made("button", { type: "submit", value: "1", onclick: press("1") }, "Insert"), made("button", { type: "submit", value: "-1", onclick: press("-1") }, "Delete"));
-  [...form.querySelectorAll("input")].forEach((field, i) => { if (kept[i] !== undefined && field.dataset.column !== undefined) field.value = kept[i]; });
-  const changes = given[state.input];
-  const head = made("tr", {}, ...schema.names.map((name) => made("th", { scope: "col" }, name)), ...plan.coordinates.map((name) => made("th", { scope: "col" }, name)), made("th", { scope: "col" }, "diff"), made("th", {}, ""));
-  const rows = changes.slice(-MOST_ROWS).map((change) => {
-    const [row, time, diff] = change;
-    const remove = made("button", { type: "button", class: "remove", onclick: () => edited(() => changes.splice(changes.indexOf(change), 1)), "aria-label": `Take back ${row.map((v, c) => showValue(v, schema.types[c])).join(", ")} at ${time.join(", ")}` }, "Take back");
-    return made("tr", {}, ...row.map((value, c) => made("td", {}, showValue(value, schema.types[c]))), ...time.map((c) => made("td", { class: "number" }, String(c))), made("td", { class: `number ${diff > 0 ? "come" : "go"}` }, `${diff > 0 ? "+" : ""}${diff}`), made("td", {}, remove));
-  });
-  const hidden = changes.length - rows.length;
-  at("given").replaceChildren(made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows)), ...(hidden ? [made("p", { class: "hint" }, `${hidden} earlier changes are not listed.`)] : []));
+function askWhy(row, isGone, diff) {
+  const key = keyOf(row);
+  state.why = state.why?.key === key && state.why.diff === diff ? null : { key, row, isGone, diff };
+  drawRecords();
+  if (state.why) at("why-tree").focus();
 }
+
+/** The fact to explain: the row here, or, for one that went, at a time just before at which it still was. */
+function factOfRow({ row, key, isGone }) {
+  const fact = (time) => ({ node: state.node, row, key, time: time.slice(0, width), rounds: time.slice(width) });
+  const holds = (time) => evaluation.at(state.node, time.slice(0, width), time.slice(width)).has(key);
+  if (!isGone) return holds(state.cell) ? fact(state.cell) : null;
+  for (const d of state.cell.keys()) {
+    const place = grid.axes[d].indexOf(state.cell[d]);
+    const before = state.cell.map((c, k) => (k === d ? grid.axes[d][place - 1] : c));
+    if (place > 0 && holds(before)) return fact(before);
+  }
+  return null;
+}
+
+function drawWhy() {
+  at("why").hidden = state.why === null;
+  let causes = new Set();
+  if (state.why !== null) {
+    const schema = plan.schemas[state.node];
+    const { row, isGone } = state.why;
+    const fact = factOfRow(state.why);
+    at("why-title").textContent = isGone ? `Why (${told(row, schema)}) went: why it was there before` : `Why (${told(row, schema)}) is here`;
+    if (fact === null) at("why-tree").replaceChildren(made("p", { class: "hint" }, "It is not in the collection: other changes at earlier times take it away or put it there."));
+    else {
+      const { inputs: found, parts } = whyTree(evaluation, data.words, fact, isGone ? state.cell.slice(0, width) : null);
+      at("why-tree").replaceChildren(...parts);
+      causes = new Set(found.map((one) => `${one.node}|${one.key}`));
+    }
+  }
+  editor.setCauses(causes);
+}
+
+// ---- the story ------------------------------------------------------------------------------
+
+let waiting = null;
+
+function later(draw) {
+  clearTimeout(waiting);
+  waiting = setTimeout(draw, 0);
+}
+
+function sayEvent(event) {
+  if (event.text !== undefined) return event.text;
+  const { kind, node, time, loop, round, come, go, groups } = event;
+  const named = node === undefined ? "" : `${data.words[node].kind} ${data.words[node].detail}`.trim();
+  const spot = node === undefined ? inWords(time, plan.coordinates) : inWords(time, dimensions(node));
+  const counts = [come ? `+${come}` : "", go ? `−${go}` : ""].filter(Boolean).join(" ");
+  switch (kind) {
+    case "arrived":
+      return `${plan.nodes[node].input}: ${counts} at ${spot}`;
+    case "round":
+      return `round ${round} of loop ${loop} began at ${inWords(time, plan.coordinates)}`;
+    case "owed":
+      return `${named}: ${spot} is owed: the join of times at which ${groups === 1 ? "a group changes" : `${groups} groups change`}`;
+    case "stepped":
+      return `${named}: ${counts} at ${spot}`;
+    case "looked":
+      return `${named}: nothing changes at ${spot}`;
+    case "frontier":
+      return `the frontier moved past ${spot}`;
+    case "folded":
+      return `times up to ${spot} can be kept as one: no reader can tell them apart any more`;
+  }
+  return kind;
+}
+
+function drawStory() {
+  if (at("part-story").hidden) return;
+  try {
+    story ??= storyOf(plan, evaluation);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    story = { events: [], steps: [], totals: [], left: 0, cut: false };
+  }
+  when = new Map();
+  story.events.forEach(({ kind, node, time }, i) => { if (kind === "arrived" || kind === "stepped") when.set(`${node}|${time}`, i); });
+  planView.setTotals(story.totals);
+  at("story-which").hidden = !data.engine.length;
+  at("story-source").value = state.source;
+  const events = state.source === "engine" ? data.engine : story.events;
+  telling.set(events, state.position ?? recordedPosition(events));
+  tell();
+}
+
+/** Where the recorded session stands in the page's story. */
+function recordedPosition(events) {
+  if (state.source === "engine") return events.length;
+  const frontier = Object.values(data.frontiers).flat();
+  const open = story.steps.findIndex(({ time }) => frontier.some((one) => precedes(one, time)));
+  return Math.min(open < 0 ? events.length : story.steps[open].begins, events.length);
+}
+
+function tell() {
+  const event = telling.events[telling.position - 1];
+  planView.setNow(event?.node);
+  const said = [];
+  if (state.source === "engine") {
+    said.push("What the engine told while the session ran; edits in this page do not change it.");
+    const touched = telling.events.slice(0, telling.position).reduce((count, { rows }) => count + (rows ?? 0), 0);
+    const frontier = Object.values(data.frontiers).flat();
+    const done = story.steps.filter(({ time }) => !frontier.some((one) => precedes(one, time)));
+    const over = done.reduce((count, step) => count + step.over, 0);
+    drawCounters(at("counters"), telling.position === telling.events.length ? [["The engine, in all", touched, over]] : []);
+  } else {
+    const past = story.steps.slice(0, event ? event.step + 1 : 0);
+    const sum = (name) => past.reduce((count, step) => count + step[name], 0);
+    const last = past[past.length - 1];
+    const name = last ? `At ${inWords(last.time, plan.coordinates)}` : "";
+    drawCounters(at("counters"), last ? [[name, last.touched, last.over], ["Up to here", sum("touched"), sum("over")]] : []);
+    said.push("A row touched is a change of one collection. Starting over computes every collection at that time again, from its inputs.");
+    if (story.left) said.push(`${story.left} later times are not told.`);
+    if (story.cut) said.push("Not all events are told.");
+  }
+  at("story-note").textContent = said.join(" ");
+}
+
+function moveStory(position) {
+  state.position = position;
+  if (position === null) telling.show(recordedPosition(telling.events));
+  tell();
+  const event = telling.events[telling.position - 1];
+  if (at("follow").checked && event?.node !== undefined) goTo(event);
+  else if (grid) {
+    drawLattice();
+    drawRecords();
+  }
+}
+
+function goTo({ node, time }) {
+  if (node === undefined) return;
+  const { position } = state;
+  if (node !== state.node) choose(node);
+  Object.assign(state, { position });
+  if (grid?.cells.has(time.join())) {
+    state.cell = time;
+    drawLattice();
+    lattice.reveal();
+    drawRecords();
+  }
+}
+
+// ---- editing, and a session that runs -------------------------------------------------------
 
 function edited(edit) {
   const before = grid;
   edit();
+  state.position = null;
+  if (data.live) following(false);
   restart();
   show(before);
 }
 
-function submitted(event) {
-  event.preventDefault();
-  const form = at("edit");
-  const { node } = inputs.find(({ name }) => name === state.input);
-  const { types } = plan.schemas[node];
+function following(follows) {
+  if (!data.live) return;
+  data.live.follows = follows;
+  at("live").hidden = false;
+  const button = made("button", { type: "button", class: "small", onclick: () => { data.live.version = -1; following(true); } }, "Follow again");
+  const says = data.live.ended ? "The session has ended." : follows ? "Following the session." : "You changed the inputs: this page no longer follows the session.";
+  at("live").replaceChildren(says, " ", ...(follows || data.live.ended ? [] : [button]));
+}
+
+async function poll() {
+  if (!data.live.follows) return void setTimeout(poll, data.live.pause);
   try {
-    const row = [...form.querySelectorAll("[data-column]")].map((field, c) => parseValue(field.value, types[c]));
-    const time = [...form.querySelectorAll("[data-coordinate]")].map((field) => Number(field.value));
-    if (!time.every((c) => Number.isSafeInteger(c) && c >= 0)) throw new Refusal("TypeMismatch", "A time is made of whole numbers from 0 on.");
-    edited(() => given[state.input].push([row, time, Number(form.dataset.diff ?? 1)]));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    say(`${error.kind}: ${error.message}`);
+    const answer = await fetch(`state?since=${data.live.version}`, { headers: { Authorization: `Bearer ${data.live.token}` }, cache: "no-store" });
+    if (answer.status === 200 && data.live.follows) {
+      const news = await answer.json();
+      Object.assign(data, { frontiers: news.frontiers, dropped: news.dropped, engine: news.engine, lost: news.lost });
+      Object.assign(data.live, { version: news.version, ended: news.ended });
+      readGiven(news.inputs);
+      const before = grid;
+      restart();
+      show(before);
+      following(true);
+    }
+  } catch {
+    data.live.ended = true;
+    following(false);
+    return;
   }
+  if (!data.live.ended) setTimeout(poll, data.live.pause);
 }
 
 // ---- all of it ------------------------------------------------------------------------------
 
+if (/^#(light|dark)$/.test(location.hash)) document.documentElement.dataset.theme = location.hash.slice(1);
+for (const part of ["plan", "lattice", "rows", "story", "inputs"]) at(`part-${part}`).hidden = !data.parts.includes(part);
+readGiven(data.inputs);
+const planView = new PlanView(at("plan"), data, choose);
+const lattice = new Lattice(at("lattice"), {
+  choose: chooseCell,
+  mark,
+  enter: () => at("changes").focus(),
+  point: (time) => {
+    state.pointed = time;
+    light();
+  },
+});
+const telling = new Telling({ move: moveStory, go: goTo }, sayEvent);
+const editor = new Inputs({ plan, inputs, given, edited, say });
+at("story-source").addEventListener("change", () => {
+  Object.assign(state, { source: at("story-source").value, position: null });
+  drawStory();
+  if (grid) drawLattice();
+});
+at("why-close").addEventListener("click", () => {
+  state.why = null;
+  drawRecords();
+});
+at("again").addEventListener("click", () => edited(() => readGiven(data.inputs)));
+if (data.live) {
+  state.source = "engine";
+  data.live.follows = true;
+  following(true);
+  setTimeout(poll, data.live.pause);
+}
 restart();
-drawPlan();
-at("edit").addEventListener("submit", submitted);
 show();
-window.explorer = { state, data, given, keyOf, cells: () => grid, choose, chooseCell }; // for tests and the curious
+window.explorer = { state, data, given, keyOf, cells: () => grid, story: () => story, choose, chooseCell, lattice }; // for tests and the curious

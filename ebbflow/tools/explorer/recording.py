@@ -1,33 +1,49 @@
-"""The inputs of a session, as they were given: what a page of the explorer begins with.
+"""A session as it ran, for a page of the explorer: what its inputs were given, and what the engine told of its work.
 
-A session runs as always, on a runtime that also notes what it is fed.  A step that is refused leaves no note.
+A session runs as always, on a runtime that also notes what it is fed.  A step that is refused leaves no change behind.
+Nothing is recorded unless somebody asks for it: `flow.explore`, or `flow.run(explore=True)`.
 
-Rule: a recording keeps a bounded number of changes for each input, and counts those it did not keep.
+Rule: a recording keeps a bounded number of changes for each input and of events, and counts those it did not keep.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock, get_ident
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbflow import events
 from ebbflow.columns.lanes import decode
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.zoned import zoned
 from ebbflow.errors import PlanError, TypeMismatch
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.local import LocalRuntime
 
 Array = NDArray[np.int64]
 Time = tuple[int, ...]
 Change = tuple[tuple[Any, ...], Time, int]  # row, time, diff
 KEPT = 5_000  # changes of one input
+KEPT_EVENTS = 2_000
+WORK = {"owed": "times owed", "replayed": "times replayed", "sealed": "batches sealed"}  # counters of the engine
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event of the engine, in words; how long a step took that ended, and how many rows it touched."""
+
+    kind: str
+    text: str
+    seconds: float | None = None
+    rows: int = 0
 
 
 @dataclass
@@ -38,6 +54,27 @@ class Recording:
     changes: dict[str, list[Change]] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     frontiers: dict[str, tuple[Time, ...]] = field(default_factory=dict)
+    told: deque[Told] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    heard: int = 0  # events, those included that are no longer kept
+    version: int = 0  # grows with every step
+    has_ended: bool = False
+    guard: Lock = field(default_factory=Lock)  # of whoever changes it, and of whoever reads it in another thread
+
+    @property
+    def lost(self) -> int:
+        return self.heard - len(self.told)
+
+    def copy(self) -> Recording:
+        """As it is now, to be read while the session goes on."""
+        with self.guard:
+            changes = {name: list(each) for name, each in self.changes.items()}
+            kept = Recording(self.graph, changes, dict(self.dropped), dict(self.frontiers), deque(self.told))
+            kept.heard, kept.version, kept.has_ended = self.heard, self.version, self.has_ended
+            return kept
+
+    def tell(self, kind: str, text: str, seconds: float | None = None, rows: int = 0) -> None:
+        self.heard += 1
+        self.told.append(Told(kind, text, seconds, rows))
 
     def __post_init__(self) -> None:
         least = ((0,) * len(self.graph.coordinates),)
@@ -71,11 +108,41 @@ class Recorder(LocalRuntime):
         self.fed.clear()
 
     def advance(self, frontiers: dict[str, tuple[Time, ...]]) -> None:
-        super().advance(frontiers)
-        self.recording.frontiers.update(frontiers)
-        for name, lanes, times, diffs in self.fed:
-            self._note(name, lanes, times.reshape(len(diffs), -1), diffs)
+        here, happened = get_ident(), []
+
+        def listen(event: events.Event) -> None:
+            if get_ident() == here:  # another session may run in another thread
+                happened.append(event)
+
+        arrived = [events.Arrived(name, len(diffs)) for name, _, _, diffs in self.fed]
+        before = self.counters()
+        try:
+            with events.listening(listen):
+                super().advance(frontiers)
+        except BaseException:
+            self._note_step([*arrived, *happened], before)
+            raise
+        self._note_step([*arrived, *happened], before, frontiers)
         self.fed.clear()
+
+    def close(self) -> None:
+        super().close()
+        with self.recording.guard:
+            self.recording.has_ended = True
+            self.recording.version += 1
+
+    def _note_step(
+        self, happened: list[events.Event], before: dict[str, int], frontiers: dict[str, tuple[Time, ...]] | None = None
+    ) -> None:
+        """What happened; and, of a step that counts, what it was fed and how far it came."""
+        with self.recording.guard:
+            for event in happened:
+                self._tell(event, before)
+            if frontiers is not None:
+                self.recording.frontiers.update(frontiers)
+                for name, lanes, times, diffs in self.fed:
+                    self._note(name, lanes, times.reshape(len(diffs), -1), diffs)
+            self.recording.version += 1
 
     def _note(self, name: str, lanes: Array, times: Array, diffs: Array) -> None:
         kept = self.recording.changes[name]
@@ -84,6 +151,40 @@ class Recorder(LocalRuntime):
         columns = decode(np.ascontiguousarray(lanes[:, :room]), self.schemas[name], self.texts).columns
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         kept.extend(zip(rows, map(tuple, times[:room].tolist()), diffs[:room].tolist(), strict=False))
+
+    def _tell(self, event: events.Event, before: dict[str, int]) -> None:
+        tell = self.recording.tell
+        match event:
+            case events.Arrived(name, rows):
+                tell("arrived", f"{name}: {counted(rows, 'change')}")
+            case events.StepBegan(frontiers):
+                moved = ", ".join(f"{name} to {antichain_text(frontier)}" for name, frontier in frontiers)
+                tell("step", f"a step began: {moved}")
+            case events.RoundBegan(loop, number):
+                tell("round", f"loop {loop} is at round {number}")
+            case events.Emitted(name, rows):
+                tell("stepped", f"output {name}: {counted(rows, 'complete change')}")
+            case events.FrontierMoved(name, frontier):
+                tell("frontier", f"output {name} is complete up to {antichain_text(frontier)}")
+            case events.Refused(topic, what):
+                tell("refused", f"{topic}: {what}")
+            case events.StepEnded(visits, rows, seconds):
+                after = self.counters()
+                work = [
+                    f"{after[name] - before[name]} {said}" for name, said in WORK.items() if after[name] != before[name]
+                ]
+                done = ", ".join([f"{counted(visits, 'node')} visited", f"{counted(rows, 'row')} touched", *work])
+                tell("work", f"the step is done: {done}", seconds, rows)
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def antichain_text(frontier: tuple[Time, ...]) -> str:
+    if not frontier:
+        return "the end"
+    return " and ".join(str(time[0]) if len(time) == 1 else f"({', '.join(map(str, time))})" for time in frontier)
 
 
 def recorded(flow: Any, story: Callable[[Session], object] | None, inputs: Mapping[str, Any]) -> Recording:
@@ -108,6 +209,12 @@ def recorded(flow: Any, story: Callable[[Session], object] | None, inputs: Mappi
     return recording
 
 
+def session(flow: Any, **options: Any) -> Session:
+    """A session that is recorded from its beginning."""
+    refuse_what_needs_python(flow.graph)
+    return Session(flow, runtime=Recording(flow.graph).runtime, **options)
+
+
 @contextmanager
 def recording_sessions() -> Iterator[list[Recording]]:
     """While the block runs, every session that keeps its state in this process, and no checkpoint, is recorded."""
@@ -115,7 +222,10 @@ def recording_sessions() -> Iterator[list[Recording]]:
     begin = Session.__init__
 
     def recording_too(self: Session, flow: Any, *args: Any, **options: Any) -> None:
-        if options.get("runtime") is None and options.get("checkpoint") is None and len(args) < 2:
+        asked = getattr(options.get("runtime"), "__self__", None)
+        if isinstance(asked, Recording):  # by run(explore=True)
+            found.append(asked)
+        elif options.get("runtime") is None and options.get("checkpoint") is None and len(args) < 2:
             recording = Recording(flow.graph)
             found.append(recording)
             options["runtime"] = recording.runtime

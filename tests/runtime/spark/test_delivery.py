@@ -5,7 +5,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import DeliveryRefused, LateTime, UnknownColumn, WrongTime
-from ebbflow.frontend.session import Session
+from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.delivery import judge
 from ebbflow.runtime.spark.runtime import SparkRuntime

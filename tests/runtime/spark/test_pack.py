@@ -6,17 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
+from ebbflow.engine.host import Host
 from ebbflow.errors import LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
-from ebbflow.operators import mail
 from ebbflow.operators import node as kinds
-from ebbflow.runtime.host import Host
+from ebbflow.operators.exchange import outbox
 from ebbflow.runtime.spark import blobs, pack, texts
 from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.runtime.spark.task import refusal_from
+from tests.engine.test_host import program
 from tests.meaning.programs import Sketch
-from tests.runtime.test_host import program
 
 
 def told(**more):
@@ -144,10 +144,10 @@ def test_rows_begin_at_the_shard_that_owns_them(shards, tmp_path):
     place = runtime.place_of("y")
     host = Host(graph, shards, Pool(), threads=False, reserve=1 << 26)
     worker = host.workers[0]
-    cells = [cell for cell in host.plan.cells if cell.kind == kinds.ARRANGE and cell.place == ("a",)]
+    cells = [cell for cell in host.plan.cells if cell.kind == kinds.ARRANGE and cell.partition_key == ("a",)]
     assert place == [0] and cells
     nd = worker.at[cells[0].number]
-    right = [int(mail.owner_of(worker.H, worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
+    right = [int(outbox.owner_of(worker.H, worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
     assert pack.owners(lanes[place], shards).tolist() == right
 
 

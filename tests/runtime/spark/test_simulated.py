@@ -2,7 +2,7 @@
 
 import pytest
 
-from ebbflow.columns.memory import Fixed
+from ebbflow.native.memory import Fixed
 from ebbflow.runtime.spark import runtime, task
 from tests import simulated
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ebbflow.columns.pool import Pool
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import PlanError
 from ebbflow.runtime.spark.texts import Texts, add_texts, all_ids, part_of
 

@@ -1,0 +1,439 @@
+"""Image: the state of a worker on disk, as a chain of segments that each hold the parts of its heap that changed.
+
+A heap at a fixed address holds all of a worker's state, so its words are the state: traces, loops, owed times,
+outboxes, and a walk that stands at a barrier. Changes are scattered, a few words on each of many pages; so pages are
+compared, by hashes, and written in lines, sixteen to a page. Only pages that the system reports as dirty are compared,
+or all where it reports nothing. The changed lines of all workers go into one file, a segment, named by its content.
+
+    worker = Worker(..., reserve=bytes, base=address)     # or Host(...): worker i lies at base + i * reserve
+    pages = Pages(worker)                                 # nothing is written yet
+    delta = pages.delta(mid_walk=True)                    # what the next link has to hold: a Delta; nothing changes
+    blocks = segment({"heap/0": delta, "heap/5": ...})    # the bytes of a file: store.put("segments", blocks) -> name
+    pages.settle(name)                                    # it is in that file; pages.chain == [..., name]
+
+    pages = Pages(worker)                                 # in another process: same plan, same base, same reserve
+    pages.catch_up(chain, lambda name: sections(data_of(name))["heap/5"])   # only what it does not hold yet is read
+
+Rule: the segments of a chain, read in order, give every line as it was when the last one was written. A segment that
+replaces others holds their lines. The same image and the same input give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ebbflow.durable.dirty_pages import DirtyPages, spread
+from ebbflow.durable.store import Block
+from ebbflow.engine.worker import Worker
+from ebbflow.errors import DamagedFile
+from ebbflow.native.kernel import address_of, inline, kernel, memory
+from ebbflow.trace import heap as h
+
+Array = np.ndarray
+
+PAGE = 512  # words, of which the system tells whether one was written
+LINE = 32  # words that are compared and written together
+LINES = PAGE // LINE  # on a page
+MAGIC = b"ebbflow segment\n"
+FEW_LINKS = 8  # of one size, before they are written as one
+SLACK = 1 << 14  # words that a chain may be longer than twice what it holds
+FEW_PAGES = 1024  # that are sooner read than asked for
+
+HOW = "EBBFLOW_PAGES"  # how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
+
+
+class Delta(NamedTuple):
+    """What a link holds of its section: words in runs, and a few words beside them."""
+
+    whole: bool  # what came before counts no more: all else is zeros
+    size: int  # words of the section from now on
+    starts: Array  # int64[runs]
+    lengths: Array
+    words: Array  # the runs' words, one after the other
+    beside: Array
+    cleared: Array = np.empty(0, np.int64)  # runs of zeros, of which no words are needed: where each begins and ends
+
+
+class Link(NamedTuple):
+    name: str  # of the file
+    lines: Array  # which it holds
+    weight: int  # in words
+
+
+def links_kept(weights: Sequence[int], fresh: int, live: int, merged: Callable[[int], int]) -> int:
+    """How many links stay before a new one of weight `fresh`; it takes the place of the others.
+
+    merged: the weight of the new link if so many stay.  A chain stays short, as its links fall in size by levels, and
+    within twice what is live: else the new link holds everything, which has paid for itself by then.
+    """
+    if not weights or sum(weights) + fresh > 2 * live + SLACK:
+        return 0
+    kept, weight = len(weights), fresh
+    while True:
+        level, k = level_of(weight), kept
+        while k and level_of(weights[k - 1]) <= level:
+            k -= 1
+        if kept - k < FEW_LINKS:
+            return kept
+        kept, weight = k, merged(k)
+
+
+def level_of(weight: int) -> int:
+    return max(0, weight - 1).bit_length() // 3
+
+
+# ---- segments ---------------------------------------------------------------------------------------
+
+
+def segment(deltas: dict[str, Delta]) -> list[Block]:
+    """The bytes of a file that holds these sections."""
+    heads = {name: [int(d.whole), int(d.size), *map(len, d[2:])] for name, d in deltas.items()}
+    head = json.dumps(heads, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    blocks: list[Block] = [MAGIC, len(head).to_bytes(8, "little"), head]
+    for delta in deltas.values():
+        blocks += [memoryview(np.ascontiguousarray(part, "<i8")).cast("B") for part in delta[2:] if len(part)]
+    return blocks
+
+
+def sections(data: bytes, path: str = "segment") -> dict[str, Delta]:
+    """The sections of a segment whose checksum held; the words are views of `data`."""
+    try:
+        if data[: len(MAGIC)] != MAGIC:
+            raise ValueError
+        start = len(MAGIC) + 8
+        length = int.from_bytes(data[len(MAGIC) : start], "little")
+        heads = json.loads(data[start : start + length])
+        words = np.frombuffer(data, "<i8", offset=start + length)
+        found, at = {}, 0
+        for name, (whole, size, *counts) in heads.items():
+            parts = []
+            for n in counts:
+                parts.append(words[at : at + n])
+                at += n
+            delta = found[name] = Delta(bool(whole), size, *parts)
+            if [len(part) for part in parts] != counts or delta.lengths.sum() != len(delta.words):
+                raise ValueError
+            for starts, ends in ((delta.starts, delta.starts + delta.lengths), delta.cleared.reshape(-1, 2).T):
+                if len(starts) and ((ends < starts).any() or starts.min() < 0 or ends.max() > size):
+                    raise ValueError
+        if at != len(words):
+            raise ValueError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DamagedFile(f"the file {path} is not a segment as this version writes them.") from None
+    return found
+
+
+# ---- the pages of a heap ------------------------------------------------------------------------------
+
+
+class Pages:
+    """What is written of one worker's heap, and where."""
+
+    def __init__(self, worker: Worker):
+        self.worker = worker
+        self.links: list[Link] = []
+        self.live = 0  # words on lines that are not all zeros: what it takes to hold the heap
+        self._known, self._count = np.empty((0, 2), np.int64), 0  # hashes, and how many of them count
+        self._before: tuple[int, int, Array, Array] | None = None  # what to put back if a delta is not settled
+        self._next: tuple[int, Array] | None = None
+        self._how = os.environ.get(HOW, "")
+        self._dirty: DirtyPages | None = None
+        self._suspects = np.empty(0, np.int64)  # pages that may be other than the chain has them
+
+    @property
+    def hashes(self) -> Array:
+        """Of every line: as the chain has it, and from a delta until it is settled as that has it."""
+        return self._known[: self._count]
+
+    @property
+    def chain(self) -> list[str]:
+        """The files that hold the heap, in order."""
+        return [link.name for link in self.links]
+
+    def next_chain(self, name: str) -> list[str]:
+        """The chain as it will be when the delta last asked for is in the file of this name."""
+        return self.chain if self._next is None else [*self.chain[: self._next[0]], name]
+
+    def delta(self, mid_walk: bool = False) -> Delta:
+        """What the next link has to hold.  mid_walk: the walk is not finished, and may be undone."""
+        self.worker.heap.trim()  # what nothing uses is zeros, and need not be written
+        self._put_back()
+        with Written(self.worker):
+            changed = self._note(*self._look())
+            hashes = self.hashes
+            is_filled = lambda lines: filled_rows(hashes[lines])
+            weight = lambda lines: LINE * int(np.count_nonzero(is_filled(lines)))
+            since = lambda k: union([changed, *(link.lines[link.lines < len(hashes)] for link in self.links[k:])])
+            weights = [link.weight for link in self.links]
+            kept = links_kept(weights, weight(changed), self.live, lambda k: weight(since(k)))
+            lines = since(kept) if kept else np.flatnonzero(filled_rows(hashes))
+            self._next = kept, lines
+            filled = is_filled(lines)
+            starts, lengths = runs_of(lines[filled])
+            from_, many = runs_of(lines[~filled])
+            cleared = np.stack([from_, from_ + many], axis=1).reshape(-1)
+            words, beside = np.empty(int(lengths.sum()), np.int64), words_beside(self.worker, mid_walk)
+            move_runs(self.worker.H, self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words), 1)
+            return Delta(not kept, len(hashes) * LINE, starts, lengths, words, beside, cleared)
+
+    def settle(self, name: str) -> None:
+        """The delta last asked for is in the file of this name."""
+        assert self._next is not None, "nothing was asked for"
+        kept, lines = self._next
+        self.links[kept:] = [Link(name, lines, LINE * int(filled_rows(self.hashes[lines]).sum()))]
+        self._next, self._before, self._suspects = None, None, np.empty(0, np.int64)
+
+    def catch_up(self, chain: Sequence[str], read: Callable[[str], Delta]) -> None:
+        """Make the heap what a chain says, reading only the links that are not held if that is enough."""
+        self._put_back()
+        same = 0
+        while same < min(len(chain), len(self.links)) and chain[same] == self.links[same].name:
+            same += 1
+        deltas = [read(name) for name in chain[same:]]
+        lines = [lines_of(delta) for delta in deltas]
+        if same:
+            with Written(self.worker):
+                _, changed, _ = self._look()
+            ours = union([changed, *(link.lines for link in self.links[same:])])
+            if not is_within(ours, union(lines)):
+                same = 0  # something was done here that this chain does not know of
+                deltas = [read(name) for name in chain]
+                lines = [lines_of(delta) for delta in deltas]
+        if not same:
+            self.worker.heap.wipe()
+        links = self.links[:same]
+        for name, delta, held in zip(chain[same:], deltas, lines, strict=True):
+            self._apply(delta)
+            links.append(Link(name, held, len(delta.words)))
+        self.links, self._next = links, None
+        with Written(self.worker):
+            self._note(*(self._look_again(union(lines)) if same else self._look()))
+        self._before, self._suspects = None, np.empty(0, np.int64)
+
+    def _apply(self, delta: Delta) -> None:
+        worker = self.worker
+        if delta.whole:
+            worker.heap.wipe()
+        worker.heap.all_open()
+        first, words = worker.W - 8, np.ascontiguousarray(delta.words, np.int64)
+        move_runs(worker.H, first, np.stack([delta.starts, delta.lengths], axis=1), address_of(words), 0)
+        for start, end in delta.cleared.reshape(-1, 2).tolist():
+            a, b = -(-start // PAGE) * PAGE, end // PAGE * PAGE
+            if a < b:
+                worker.heap.clear(a, b - a)
+            for at, until in ((start, min(a, end)), (max(a, b), end)):
+                worker.H[first + at : first + until] = 0
+        take_beside(worker, delta.beside)
+        Written(worker).__exit__()
+
+    # ---- what is known of the lines
+
+    def _look(self) -> tuple[int, Array, Array]:
+        """How many lines there are, which of them are other than the chain has them, and the hashes of these."""
+        count = self._size()
+        told = self._told(count)
+        if told is None:
+            return count, *self._compared(np.arange(count))
+        self._suspects = union([self._suspects, told])
+        pages = self._suspects[self._suspects < count // LINES]
+        return self._looked_at(count, spread(pages * LINES, pages * LINES + LINES))
+
+    def _look_again(self, lines: Array) -> tuple[int, Array, Array]:
+        """The same where only these lines were written since the last look."""
+        count = self._size()
+        if self._told(count) is None:
+            return count, *self._compared(np.arange(count))
+        return self._looked_at(count, lines[lines < count])
+
+    def _looked_at(self, count: int, lines: Array) -> tuple[int, Array, Array]:
+        """What these lines and those that are new tell."""
+        found = self._compared(union([lines, np.arange(min(self._count, count), count)]))
+        if self._how == "both" and self._compared(np.arange(count))[0].tolist() != found[0].tolist():
+            raise AssertionError("a line was written, and nobody told")
+        return count, *found
+
+    def _compared(self, lines: Array) -> tuple[Array, Array]:
+        """Those of some lines that are other than they are known to be, and their hashes."""
+        out = np.empty((len(lines), 3), np.int64)
+        found = out[: changed_lines(self.worker.H, self.worker.W - 8, self._count, lines, self._known, out)]
+        return found[:, 0].copy(), found[:, 1:].copy()
+
+    def _note(self, count: int, lines: Array, hashes: Array) -> Array:
+        """From now on this is known of the lines, until it is put back."""
+        old = lines[: np.searchsorted(lines, self._count)]
+        self._before = self._count, self.live, old, self._known[old]
+        gone = self._known[count : self._count]
+        if count > len(self._known):
+            more = np.empty((count + count // 4, 2), np.int64)
+            more[: self._count] = self.hashes
+            self._known = more
+        was = np.count_nonzero(filled_rows(self._before[3])) + np.count_nonzero(filled_rows(gone))
+        self.live += LINE * (int(np.count_nonzero(filled_rows(hashes))) - int(was))
+        self._known[lines], self._count = hashes, count
+        return lines
+
+    def _put_back(self) -> None:
+        """What was noted and did not come to be is forgotten."""
+        if self._before is not None:
+            self._count, self.live, lines, hashes = self._before
+            self._known[lines] = hashes
+            self._before = self._next = None
+
+    def _told(self, count: int) -> Array | None:
+        """The pages that were touched since the last time this was asked; None: any may have been."""
+        pages = count // LINES
+        if self._how == "all" or (pages < FEW_PAGES and self._how != "both"):
+            return None
+        if self._dirty is None:
+            first = self.worker.W - 8
+            self._dirty = DirtyPages(8 * (first + 1), 8 * (self.worker.heap.end - first))
+        return self._dirty.look(8 * PAGE * pages)
+
+    def _size(self) -> int:
+        """The lines of all pages that were ever given out."""
+        return -(-len(self.worker.heap.words) // PAGE) * LINES
+
+
+class Written:
+    """A worker's heap as it is written: without the words that are true in this process only."""
+
+    def __init__(self, worker: Worker):
+        self.worker = worker
+
+    def __enter__(self) -> None:
+        H = self.worker.H
+        for at in self.worker.pool_words:
+            H[at] = 0
+        H[self.worker.W + h.LIMIT] = H[self.worker.W + h.SPACE_END] = 0
+        self.worker.forget_block()
+
+    def __exit__(self, *error: object) -> None:
+        H = self.worker.H
+        for at in self.worker.pool_words:
+            H[at] = self.worker.pool.address
+        H[self.worker.W + h.LIMIT], H[self.worker.W + h.SPACE_END] = self.worker.heap.limit, self.worker.heap.end
+
+
+def words_beside(worker: Worker, mid_walk: bool) -> Array:
+    """What a worker knows beside its heap.  Between two advances nothing is left to undo."""
+    words = [worker.step, worker.forget_at, int(mid_walk)]
+    if not mid_walk:
+        return np.array(words, np.int64)
+    parts = [np.array([len(worker.slice_times)]), worker.slice_times]
+    for at, saved in worker.saved or ():
+        parts += [np.array([at, len(saved)]), saved]
+    return np.concatenate([np.array(words), *parts]).astype(np.int64)
+
+
+def take_beside(worker: Worker, words: Array) -> None:
+    worker.step, worker.forget_at, how = words[:3].tolist()
+    worker.slice_times, worker.saved = np.empty(0, np.int64), None
+    worker.kept = 0  # the heap says what can be taken back
+    if how:
+        worker.saved = []
+        at = 4 + int(words[3])
+        worker.slice_times = words[4:at].astype(np.int64)
+        while at < len(words):
+            v, n = words[at : at + 2].tolist()
+            worker.saved.append((v, words[at + 2 : at + 2 + n].astype(np.int64)))
+            at += 2 + n
+
+
+def filled_rows(hashes: Array) -> Array:
+    """Whether each line holds anything but zeros."""
+    zeros = _hash_of_zeros()
+    return (hashes[:, 0] != zeros[0]) | (hashes[:, 1] != zeros[1])
+
+
+def union(parts: Sequence[Array]) -> Array:
+    """The numbers of some sorted parts, each once: a merge of runs, which is many times faster than `np.unique`."""
+    if len(parts) < 2:
+        return parts[0] if parts else np.empty(0, np.int64)
+    found = np.sort(np.concatenate(parts), kind="stable")
+    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+
+
+def is_within(some: Array, others: Array) -> bool:
+    """Whether all of some numbers are among others, which are sorted."""
+    at = np.searchsorted(others, some)
+    return bool((at < len(others)).all()) and bool((others[at] == some).all())
+
+
+def runs_of(lines: Array) -> tuple[Array, Array]:
+    """Sorted lines as runs of words: where each begins, and its length."""
+    if not len(lines):
+        return lines, lines
+    first = np.flatnonzero(np.concatenate([[True], np.diff(lines) > 1]))
+    counts = np.diff(np.append(first, len(lines)))
+    return lines[first] * LINE, counts * LINE
+
+
+def lines_of(delta: Delta) -> Array:
+    cleared = delta.cleared.reshape(-1, 2) // LINE
+    filled = spread(delta.starts // LINE, (delta.starts + delta.lengths) // LINE)
+    return union([filled, spread(cleared[:, 0], cleared[:, 1])])
+
+
+# ---- kernels
+
+
+@inline
+def mixed(a, w, by):
+    """A bijection of w for every a, and of a for every w; all bits of both count in the next round."""
+    a = (a ^ w) * -7046029254386353131
+    return a ^ ((a >> by) & ((1 << (64 - by)) - 1))
+
+
+@kernel
+def changed_lines(H, first, known, ids, rows, out):
+    """needs: ids: lines from `first` on; rows: the hashes of the first `known` ones; out: [ids, 3].
+
+    leaves: in out the number and the 128 bits of each that is new or other than known; how many these are.
+    """
+    n = 0
+    for k in range(ids.shape[0]):
+        i = ids[k]
+        p = first + i * LINE
+        a, b, c, d = 1, 2, 3, 4
+        for j in range(0, LINE, 4):
+            a = mixed(a, h.peek(H, p + j), 32)
+            b = mixed(b, h.peek(H, p + j + 1), 31)
+            c = mixed(c, h.peek(H, p + j + 2), 30)
+            d = mixed(d, h.peek(H, p + j + 3), 29)
+        one = mixed(mixed(mixed(a, b, 32), c, 32), d, 32)
+        other = mixed(mixed(mixed(d * 3, c, 29), b * 5, 29), a * 7, 29)
+        if i >= known or rows[i, 0] != one or rows[i, 1] != other:
+            out[n, 0] = i
+            out[n, 1] = one
+            out[n, 2] = other
+            n += 1
+    return n
+
+
+@kernel
+def move_runs(H, first, rows, at, out_of):
+    """Runs of words out of a heap, or into it.
+
+    needs:  rows: where each run begins behind `first`, and its length; at: the words, one run after the other.
+    """
+    for k in range(rows.shape[0]):
+        from_ = first + rows[k, 0] if out_of else at
+        to = at if out_of else first + rows[k, 0]
+        for j in range(rows[k, 1]):
+            H[to + j] = h.peek(H, from_ + j)
+        at += rows[k, 1]
+    return 0
+
+
+@cache
+def _hash_of_zeros() -> Array:
+    zeros, found = np.zeros(LINE, np.int64), np.empty((1, 3), np.int64)
+    changed_lines(memory(), address_of(zeros), 0, np.zeros(1, np.int64), found[:, 1:].copy(), found)
+    return found[0, 1:]

@@ -1,0 +1,180 @@
+"""Refusals: error codes of the walk, worded as errors for the user.
+
+Rule: every message says what happened, to which value, in which operator of the user's program, and at which time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ebbflow.columns.lanes import from_lane
+from ebbflow.columns.schema import DIGITS
+from ebbflow.dataflow import nodes as n
+from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
+from ebbflow.expressions.interpreter import overflowed
+from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
+from ebbflow.operators import node as kinds
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as tables
+
+SMALLER = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
+LOST = "Close the session and begin again; one with a checkpoint opens again with its last step."
+
+
+def told(times: np.ndarray) -> str:
+    """The end of a sentence: when."""
+    rows = np.unique(times, axis=0).tolist()
+    if not rows:
+        return ""
+    first, last = (row[0] if len(row) == 1 else tuple(row) for row in (rows[0], rows[-1]))
+    return f" at time {first}" if len(rows) == 1 else f" at times from {first} to {last}"
+
+
+def refusal(worker) -> EbbflowError:
+    """What to raise for the error that the worker's walk wrote down."""
+    H, W, graph = worker.H, worker.W, worker.plan.graph
+    code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
+    if code == h.USED_UP:
+        what = (
+            f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
+        )
+        return OutOfMemory(what, hint=SMALLER)
+    cell = worker.plan.cells[number] if number >= 0 else holder_of(worker)
+    place, name = graph.places[cell.node], graph.called(cell.node)
+    try:
+        when = told(worker.time_of(np.array([rank])))
+    except IndexError:
+        when = ""
+    match code:
+        case h.ROW_OVERFLOW:
+            stage = worker.stages[word]
+            exprs = [*stage.columns, *([] if stage.condition is None else [stage.condition])]
+            told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(W + h.REFUSED).tolist())
+            return NumberOverflow(
+                f"{told_row.what.rstrip('.')}{when}.",
+                at=graph.places[stage.node] if stage.node >= 0 else place,
+                hint=f"{told_row.hint} {STAYS}",
+            )
+        case h.OVERFLOW if cell.kind == kinds.REDUCE:
+            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+            sum_, leaves, hint = aggregate_of(worker, cell, word)
+            what = f"{sum_} in {name} {leaves}, for the group {group or 'of all rows'}{when}."
+            return NumberOverflow(what, at=place, hint=f"{hint}{STAYS}")
+        case h.OVERFLOW:
+            return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
+        case h.DIFF_OVERFLOW:
+            what = f"{row_told(worker, cell)} would be there {word:,} times in {name}{when}; at most {COPIES_KEPT:,} "
+            return NumberOverflow(f"{what}copies of a row can be kept.", at=place, hint=STAYS)
+        case h.SUM_OVERFLOW:
+            what = f"{row_told(worker, cell)} would be there more than {WORD:,} times in {name}{when}"
+            return NumberOverflow(f"{what}: its diffs leave 64 bits.", at=place, hint=STAYS)
+        case h.PRODUCT_OVERFLOW:
+            what = f"{name} pairs {abs(word):,} copies of a row with so many of another{when} that the product"
+            return NumberOverflow(f"{what} leaves 62 bits; at most {COUNTED:,} can be counted.", at=place, hint=STAYS)
+        case h.COUNT_OVERFLOW:
+            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+            what = f"The group {group or 'of all rows'} of {name} has more than {COUNTED:,} rows{when}, copies and"
+            return NumberOverflow(f"{what} corrections counted.", at=place, hint=STAYS)
+        case h.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
+            most = (1 << int(H[W + h.BITS])) - 1
+            return NumberOverflow(
+                f"A row waits for round {word:,} of its loop{when}; loops here have at most {most:,}.",
+                at=place,
+                hint=STAYS,
+            )
+        case h.ROUNDS_OVERFLOW:
+            most = (1 << int(H[W + h.BITS])) - 1
+            return NeverSettles(f"A loop went round {most:,} times and still changes{when}.", at=place, hint=STAYS)
+        case h.LIMIT_REACHED:
+            return NeverSettles(
+                f"The loop of {name} still changes{when} after the {word:,} rounds it was given.",
+                at=place,
+                hint=f'Give it more with max_rounds=, or take what it has with on_limit="return".  {STAYS}',
+            )
+        case h.BACKWARDS:
+            what = "a change" if len(graph.coordinates) == 1 else "a coordinate of a change"
+            return WrongTime(
+                f"delay moves {what} back{when}: to {word}.", at=place, hint="A delay may only add to a time."
+            )
+        case h.TOO_MANY_TIMES:
+            return NumberOverflow(
+                "More distinct times are alive at once than can be told apart.",
+                at=place,
+                hint="Advance the frontier in smaller steps, so that older times can be folded together.",
+            )
+    raise AssertionError(code)
+
+
+def refuse_plainly(error: BaseException) -> None:
+    """Where Python itself ran out of memory, raise an error that says so."""
+    if isinstance(error, MemoryError) and not isinstance(error, EbbflowError):
+        what = f"This process has too little memory for the step: {str(error) or 'Python had none'}."
+        raise OutOfMemory(what, hint=STAYS) from error
+
+
+def refuse_broken(workers) -> None:
+    """Say so if memory ended in the middle of a kernel, even behind the limit: what a worker holds means nothing."""
+    for worker in workers:
+        if worker.H[worker.W + h.BROKEN]:
+            raise OutOfMemory(
+                f"The memory of worker {worker.me} ended so suddenly that what it held is lost.", hint=LOST
+            )
+
+
+def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
+    """The aggregate that found no room: what it is called, how it left its type, and what to do."""
+    match worker.plan.graph.nodes[cell.node]:
+        case n.Reduce(source, _, n.Aggregates(aggregates)) if aggregates[number].column is not None:
+            each = aggregates[number]
+            said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
+            if worker.plan.graph.schemas[source][each.column].name == "decimal":
+                hint = (
+                    f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
+                )
+                return said, f"needs more than {DIGITS} digits", hint
+            return said, "leaves 64 bits", ""
+    return "A sum", "leaves 64 bits", ""
+
+
+def holder_of(worker):
+    """The cell in whose table a record lies, of which REFUSED has a segment; its row takes the place of that."""
+    H, v = worker.H, worker.W + h.REFUSED
+    segment, *values = worker.heap.vector(v).tolist()
+    for cell, node in zip(worker.plan.cells, worker.at, strict=True):
+        tb = int(H[node + kinds.TB])
+        slots = int(H[tb + tables.SLOTS_AT]) if tb else 0
+        for i in range(int(H[tb + tables.MASK]) + 1 if slots else 0):
+            record = int(H[slots + i]) & tables.ADDRESS
+            if record and 0 < segment - record < int(H[tb + tables.RECORD]):
+                key = [int(H[record + k]) for k in range(int(H[tb + tables.KEYS]))]
+                is_output = segment - record - len(key) - tables.SEGMENTS >= tables.SEGMENT
+                worker.heap.load(v, np.array([] if is_output else key + values, np.int64))
+                return cell
+    worker.heap.load(v, np.empty(0, np.int64))
+    return worker.plan.cells[0]
+
+
+def row_told(worker, cell) -> str:
+    """The row that was refused, if it is known: the columns in which it came."""
+    lanes = worker.heap.vector(worker.W + h.REFUSED).tolist()
+    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) else cell.schema.names
+    graph, node = worker.plan.graph, worker.plan.graph.nodes[cell.node]
+    schemas = [cell.schema, *(graph.schemas[source] for source in n.sources_of(node))]
+    told = []
+    for name, lane in zip(names, lanes, strict=False):
+        type_ = next((schema[name] for schema in schemas if name in schema), None)
+        told.append(f"{name}={lane if type_ is None else from_lane(lane, type_, worker.pool)!r:.60}")
+    return f"The row {', '.join(told)}" if told and len(lanes) <= len(names) else "A row"
+
+
+def group_of(worker, cell) -> dict[str, object]:
+    """The key that a reduce looked at last."""
+    schema = worker.plan.graph.schemas[cell.node]
+    at = int(worker.H[worker.W + h.KEY_AT])
+    if cell.kind == kinds.JOIN:
+        key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
+    else:
+        key = cell.key
+    return {
+        name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(key) if name in schema
+    }

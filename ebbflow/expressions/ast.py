@@ -1,0 +1,87 @@
+"""AST: expressions as written, before the columns they refer to are known.
+
+`col("x") + 1` names a column of whatever collection it will be used on. `resolve` makes it a typed expression there.
+
+Rule: these trees are data and hold no types; two trees with the same text are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column by name; `owner` is the node it was taken from (edges.x), None for col("x")."""
+
+    name: str
+    owner: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: object
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Word:
+    """Text where a value is wanted, as in when(cond, "big"): a constant, and refused where a column has that name."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return repr(self.text)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An operation of the table; options are plain values that are not computed (the type of a cast)."""
+
+    op: str
+    args: tuple[Ast, ...]
+    options: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.op}({', '.join([*map(str, self.args), *map(str, self.options)])})"
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A lambda inside an expression, as in sum(lambda r: r.x): asked what it computes where the row is known."""
+
+    fn: Callable[..., object]
+
+    def __str__(self) -> str:
+        return "lambda"
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """An aggregate over the rows of a group; `of` is None for the count of rows."""
+
+    op: str
+    of: Ast | None
+
+    def __str__(self) -> str:
+        return f"{self.op}({'' if self.of is None else self.of})"
+
+
+Ast = Named | Constant | Word | Applied | Traced | Aggregated
+
+
+def parts_of(tree: Ast) -> Iterator[Ast]:
+    """The tree and everything in it, outside first."""
+    yield tree
+    match tree:
+        case Applied(_, args):
+            for arg in args:
+                yield from parts_of(arg)
+        case Aggregated(_, of) if of is not None:
+            yield from parts_of(of)

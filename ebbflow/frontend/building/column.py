@@ -1,0 +1,826 @@
+"""The sugar with which people write expressions.
+
+`col("x") + 1`, `edges.x + 1` and `lambda r: r.x + 1` build the same tree.  Nothing is computed here: a column has no
+value while the plan is made, and Python's own words that need one (if, and, len, int, f-strings) are refused with the
+way to say it.
+
+Rule: every operator and method gives a new Column; a lambda is called once and returns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ebbflow.columns.ddl import type_of
+from ebbflow.errors import NotAnExpression, NoValueYet
+from ebbflow.expressions import ast as w
+from ebbflow.expressions.resolve import literal
+from ebbflow.frontend import aliases
+from ebbflow.frontend.aliases import unknown_method
+
+String = str  # inside Column, str is the accessor
+_TRUTH = (
+    "Write & for and, | for or, ~ for not, each comparison in brackets: (r.x > 1) & (r.y < 2).  "
+    "For if: ebb.when(cond, a).otherwise(b).  For 1 < x < 3: x.between(1, 3) or (1 < x) & (x < 3).  "
+    "For x in [...]: x.is_in([...]).  For max(x, y): ebb.greatest(x, y)."
+)
+
+
+def is_no_value(says: str, hint: str) -> NoReturn:
+    raise NoValueYet(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
+
+
+class Column:
+    """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what is made of them."""
+
+    __slots__ = ("branches", "descending", "given_name", "tree")
+
+    def __init__(
+        self,
+        tree: w.Ast,
+        given_name: str | None = None,
+        branches: tuple[w.Ast, ...] = (),
+        descending: bool = False,
+    ):
+        self.tree, self.given_name, self.branches, self.descending = tree, given_name, branches, descending
+
+    @property
+    def output_name(self) -> str | None:
+        """What the column is called in a select: its alias, or the name of the column it plainly is.
+
+        >>> col("x").output_name
+        'x'
+        """
+        return self.given_name or (self.tree.name if isinstance(self.tree, w.Named) else None)
+
+    # ---- arithmetic -------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Column:
+        return _apply("add", self, other)
+
+    def __radd__(self, other: object) -> Column:
+        return _apply("add", other, self)
+
+    def __sub__(self, other: object) -> Column:
+        return _apply("sub", self, other)
+
+    def __rsub__(self, other: object) -> Column:
+        return _apply("sub", other, self)
+
+    def __mul__(self, other: object) -> Column:
+        return _apply("mul", self, other)
+
+    def __rmul__(self, other: object) -> Column:
+        return _apply("mul", other, self)
+
+    def __truediv__(self, other: object) -> Column:
+        return _apply("div", self, other)
+
+    def __rtruediv__(self, other: object) -> Column:
+        return _apply("div", other, self)
+
+    def __floordiv__(self, other: object) -> Column:
+        return _apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: object) -> Column:
+        return _apply("floordiv", other, self)
+
+    def __mod__(self, other: object) -> Column:
+        return _apply("mod", self, other)
+
+    def __rmod__(self, other: object) -> Column:
+        return _apply("mod", other, self)
+
+    def __pow__(self, other: object) -> Column:
+        return _apply("pow", self, other)
+
+    def __rpow__(self, other: object) -> Column:
+        return _apply("pow", other, self)
+
+    def __neg__(self) -> Column:
+        return _apply("neg", self)
+
+    def __pos__(self) -> Column:
+        return self
+
+    def __abs__(self) -> Column:
+        return _apply("abs", self)
+
+    def __round__(self, digits: int = 0) -> Column:
+        return _apply("round", self, digits)
+
+    def __floor__(self) -> Column:
+        return _apply("floor", self)
+
+    def __ceil__(self) -> Column:
+        return _apply("ceil", self)
+
+    def abs(self) -> Column:
+        """Without its sign.
+
+        >>> col("x").abs()
+        Column<abs(x)>
+        """
+        return _apply("abs", self)
+
+    def round(self, digits: int = 0) -> Column:
+        """Half away from zero, as in Spark.
+
+        >>> col("x").round(2)
+        Column<round(x, 2)>
+        """
+        return _apply("round", self, digits)
+
+    def floor(self) -> Column:
+        """The next whole number below, a long.
+
+        >>> col("x").floor()
+        Column<floor(x)>
+        """
+        return _apply("floor", self)
+
+    def ceil(self) -> Column:
+        """The next whole number above, a long.
+
+        >>> col("x").ceil()
+        Column<ceil(x)>
+        """
+        return _apply("ceil", self)
+
+    def sqrt(self) -> Column:
+        """Square root; nan below 0.
+
+        >>> col("x").sqrt()
+        Column<sqrt(x)>
+        """
+        return _apply("sqrt", self)
+
+    # ---- comparison and logic ---------------------------------------------------------------
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        return _apply("eq", self, other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return _apply("ne", self, other)
+
+    def __lt__(self, other: object) -> Column:
+        return _apply("lt", self, other)
+
+    def __le__(self, other: object) -> Column:
+        return _apply("le", self, other)
+
+    def __gt__(self, other: object) -> Column:
+        return _apply("gt", self, other)
+
+    def __ge__(self, other: object) -> Column:
+        return _apply("ge", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __and__(self, other: object) -> Column:
+        return _apply("and", self, other)
+
+    def __rand__(self, other: object) -> Column:
+        return _apply("and", other, self)
+
+    def __or__(self, other: object) -> Column:
+        return _apply("or", self, other)
+
+    def __ror__(self, other: object) -> Column:
+        return _apply("or", other, self)
+
+    def __xor__(self, other: object) -> Column:
+        """One of two conditions, not both."""
+        return _apply("ne", _apply("and", self, True), _apply("and", other, True))
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Column:
+        return _apply("not", self)
+
+    def eq_null_safe(self, other: object) -> Column:
+        """Equal, where null equals null.
+
+        >>> col("x").eq_null_safe(col("y"))
+        Column<eq_null_safe(x, y)>
+        """
+        return _apply("eq_null_safe", self, other)
+
+    def is_null(self) -> Column:
+        """Whether it is null.
+
+        >>> col("x").is_null()
+        Column<is_null(x)>
+        """
+        return _apply("is_null", self)
+
+    def is_not_null(self) -> Column:
+        """Whether it is not null.
+
+        >>> col("x").is_not_null()
+        Column<not(is_null(x))>
+        """
+        return _apply("not", _apply("is_null", self))
+
+    def is_nan(self) -> Column:
+        """Whether it is nan; false for null.
+
+        >>> col("x").is_nan()
+        Column<is_nan(x)>
+        """
+        return _apply("is_nan", self)
+
+    def fill_null(self, value: object) -> Column:
+        """The value where this is null; text is text.
+
+        >>> col("x").fill_null(0)
+        Column<coalesce(x, 0)>
+        """
+        return _apply("coalesce", self, value)
+
+    def is_in(self, *choices: object) -> Column:
+        """One of a few values: `r.kind.is_in(["a", "b"])`.  Rows of another collection are a semijoin.
+
+        >>> col("x").is_in([1, 2])
+        Column<is_in(x, 1, 2)>
+        """
+        values: Sequence[object] = choices
+        if len(choices) == 1 and not isinstance(choices[0], str | bytes | Column):
+            if hasattr(choices[0], "semijoin"):
+                raise NotAnExpression(
+                    "is_in takes a list of values, not a collection.", hint="Use a.semijoin(b, on=...)."
+                )
+            values = list(choices[0]) if isinstance(choices[0], Iterable) else choices
+        return _apply("is_in", self, *values)
+
+    def between(self, low: object, high: object) -> Column:
+        """Both ends belong to it.
+
+        >>> col("x").between(1, 9)
+        Column<and(ge(x, 1), le(x, 9))>
+        """
+        return _apply("and", _apply("ge", self, low), _apply("le", self, high))
+
+    # ---- the rest ---------------------------------------------------------------------------
+
+    def cast(self, kind: object) -> Column:
+        """As another type, `"double"` or `float`; null where a value has no counterpart.
+
+        >>> col("x").cast("double")
+        Column<cast(x, double)> as x
+        """
+        return Column(w.Applied("cast", (self.tree,), (type_of(kind),)), self.output_name)
+
+    def try_cast(self, kind: object) -> Column:
+        """As another type; null where a value has no counterpart, also in a program with `ansi=True`.
+
+        >>> col("x").try_cast("long")
+        Column<cast(x, long, try)> as x
+        """
+        return Column(w.Applied("cast", (self.tree,), (type_of(kind), "try")), self.output_name)
+
+    def alias(self, name: String) -> Column:
+        """Under another name.
+
+        >>> col("x").alias("total")
+        Column<x> as total
+        """
+        return Column(self.tree, name, self.branches, self.descending)
+
+    def desc(self) -> Column:
+        """For order_by: the largest first.
+
+        >>> col("x").desc()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, True)
+
+    def asc(self) -> Column:
+        """For order_by: the smallest first.
+
+        >>> col("x").asc()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, False)
+
+    def when(self, condition: object, value: object) -> Column:
+        """One more branch of a `when`.
+
+        >>> when(col("x") > 9, "much").when(col("x") > 5, "some")
+        Column<when(gt(x, 9), 'much', gt(x, 5), 'some', None)>
+        """
+        if not self.branches:
+            raise NotAnExpression("when(...) continues another when(...).", hint="Begin with ebb.when(cond, value).")
+        return _branched((*self.branches, _condition(condition), _branch(value)))
+
+    def otherwise(self, value: object) -> Column:
+        """What a `when` gives where nothing holds.
+
+        >>> when(col("x") > 9, "much").otherwise("little")
+        Column<when(gt(x, 9), 'much', 'little')>
+        """
+        if not self.branches:
+            raise NotAnExpression("otherwise(...) ends a when(...).", hint="Begin with ebb.when(cond, value).")
+        return Column(w.Applied("when", (*self.branches, _branch(value))))
+
+    @property
+    def str(self) -> Text:
+        """What can be done with text.
+
+        >>> col("name").str.lower()
+        Column<lower(name)>
+        """
+        return Text(self)
+
+    @property
+    def dt(self) -> Moment:
+        """What can be done with dates and timestamps.
+
+        >>> col("at").dt.year()
+        Column<year(at)>
+        """
+        return Moment(self)
+
+    def __repr__(self) -> String:
+        return f"Column<{self.tree}>" + (f" as {self.given_name}" if self.given_name else "")
+
+    if not TYPE_CHECKING:  # a type checker knows the methods there are
+
+        def __getattr__(self, name: String) -> NoReturn:
+            raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
+
+    # ---- PySpark's spellings ----------------------------------------------------------------
+
+    isNull = is_null
+    isNotNull = is_not_null
+    isNaN = is_nan
+    isin = is_in
+    astype = cast
+    name = alias
+    eqNullSafe = eq_null_safe
+
+    def startswith(self, other: object) -> Column:
+        """PySpark's spelling of `str.starts_with(text)`.
+
+        >>> col("name").startswith("a")
+        Column<starts_with(name, 'a')>
+        """
+        return self.str.starts_with(other)
+
+    def endswith(self, other: object) -> Column:
+        """PySpark's spelling of `str.ends_with(text)`.
+
+        >>> col("name").endswith("a")
+        Column<ends_with(name, 'a')>
+        """
+        return self.str.ends_with(other)
+
+    def contains(self, other: object) -> Column:
+        """PySpark's spelling of `str.contains(text)`.
+
+        >>> col("name").contains("a")
+        Column<contains(name, 'a')>
+        """
+        return self.str.contains(other)
+
+    def like(self, other: object) -> Column:
+        """PySpark's spelling of `str.like(pattern)`.
+
+        >>> col("name").like("%b_")
+        Column<like(name, '%b_')>
+        """
+        return self.str.like(other)
+
+    def ilike(self, other: object) -> Column:
+        """PySpark's spelling of `str.ilike(pattern)`.
+
+        >>> col("name").ilike("%B_")
+        Column<like(lower(name), '%b_')>
+        """
+        return self.str.ilike(other)
+
+    def substr(self, start: object, length: object) -> Column:
+        """PySpark's spelling of `str.substr(start, length)`.
+
+        >>> col("name").substr(1, 3)
+        Column<substr(name, 1, 3)>
+        """
+        return self.str.substr(start, length)
+
+    # ---- what a column is asked for and does not have ---------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        is_no_value("if, and, or, not, in, max, min and chained comparisons ask a column whether it is true", _TRUTH)
+
+    def __iter__(self) -> NoReturn:
+        is_no_value(
+            "a loop asks a column for its values",
+            "Expressions work on the whole column; your own code over rows is map_rows(fn, schema).",
+        )
+
+    def __len__(self) -> NoReturn:
+        is_no_value(
+            "len() asks a column for its length",
+            "The length of text is .str.length(); rows are counted by group_by(...).count().",
+        )
+
+    def __contains__(self, item: object) -> NoReturn:
+        is_no_value(
+            "`in` asks a column for its values",
+            "Text within text is .str.contains(text); a few values are .is_in([...]); other rows a semijoin.",
+        )
+
+    def __int__(self) -> NoReturn:
+        is_no_value("int() asks a column for a number", 'Write .cast("long"); / and // and ebb.floor work on columns.')
+
+    def __index__(self) -> NoReturn:
+        is_no_value(
+            "a column stands where Python needs a number",
+            "Write the computation with columns; your own code over rows is map_rows(fn, schema).",
+        )
+
+    def __float__(self) -> NoReturn:
+        is_no_value(
+            "float(), and the functions of math, ask a column for a number",
+            'Write .cast("double"); functions are ebb.sqrt(x), or numpy\'s: np.sqrt(x).',
+        )
+
+    __complex__ = __float__
+
+    def __format__(self, spec: String) -> NoReturn:
+        is_no_value(
+            "an f-string, or format(), would make text of a column",
+            'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").',
+        )
+
+    def __getitem__(self, item: object) -> NoReturn:
+        is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
+
+    # ---- numpy ------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: String, *inputs: object, **options: object) -> Column:
+        build = UFUNCS.get(ufunc.__name__)
+        if method != "__call__" or options or build is None:
+            raise NotAnExpression(
+                f"numpy's {ufunc.__name__}{'' if method == '__call__' else '.' + method} does not work on a column.",
+                hint=f"These do: {', '.join(sorted(UFUNCS))}.  Whole arrays are map_batches(fn, schema).",
+            )
+        return build(*inputs)
+
+    def __array_function__(
+        self, function: Any, types: object, args: tuple[Any, ...], options: dict[String, Any]
+    ) -> Column:
+        if function.__name__ == "where" and len(args) == 3:
+            return when(args[0], args[1]).otherwise(args[2])
+        raise NotAnExpression(
+            f"numpy's {function.__name__} needs the values, and a column has none while the plan is made.",
+            hint="For np.where write ebb.when(cond, a).otherwise(b).  Whole arrays are map_batches(fn, schema).",
+        )
+
+
+# `str` and `abs` are attributes of Column: below the class the builtins are themselves again.
+
+
+class Text:
+    """`.str`: what can be done with text.  Plain strings given here are text, not columns."""
+
+    __slots__ = ("_column",)
+
+    def __init__(self, column: Column):
+        self._column = column
+
+    def lower(self) -> Column:
+        """In small letters.
+
+        >>> col("name").str.lower()
+        Column<lower(name)>
+        """
+        return _apply("lower", self._column)
+
+    def upper(self) -> Column:
+        """In capitals.
+
+        >>> col("name").str.upper()
+        Column<upper(name)>
+        """
+        return _apply("upper", self._column)
+
+    def length(self) -> Column:
+        """The number of characters (of bytes, for binary).
+
+        >>> col("name").str.length()
+        Column<length(name)>
+        """
+        return _apply("length", self._column)
+
+    def substr(self, start: object, length: object) -> Column:
+        """From a position (the first is 1; negative ones count from the end), so many characters.
+
+        >>> col("name").str.substr(1, 3)
+        Column<substr(name, 1, 3)>
+        """
+        return _apply("substr", self._column, start, length)
+
+    def concat(self, *others: object) -> Column:
+        """One after the other; null if any is.
+
+        >>> col("name").str.concat("!")
+        Column<concat(name, '!')>
+        """
+        return _apply("concat", self._column, *others)
+
+    def contains(self, text: object) -> Column:
+        """Whether the text occurs in it.
+
+        >>> col("name").str.contains("a")
+        Column<contains(name, 'a')>
+        """
+        return _apply("contains", self._column, text)
+
+    def starts_with(self, text: object) -> Column:
+        """Whether it begins with the text.
+
+        >>> col("name").str.starts_with("a")
+        Column<starts_with(name, 'a')>
+        """
+        return _apply("starts_with", self._column, text)
+
+    def ends_with(self, text: object) -> Column:
+        """Whether it ends with the text.
+
+        >>> col("name").str.ends_with("a")
+        Column<ends_with(name, 'a')>
+        """
+        return _apply("ends_with", self._column, text)
+
+    def like(self, pattern: object) -> Column:
+        """Whether it is like a pattern: % is any text, _ any character; after a backslash they mean themselves.
+
+        >>> col("name").str.like("%b_")
+        Column<like(name, '%b_')>
+        """
+        return _apply("like", self._column, pattern)
+
+    def ilike(self, pattern: object) -> Column:
+        """Whether it is like a pattern, capitals or not.
+
+        >>> col("name").str.ilike("%B_")
+        Column<like(lower(name), '%b_')>
+        """
+        plain = pattern.tree.value if isinstance(pattern, Column) and isinstance(pattern.tree, w.Constant) else pattern
+        return _apply("like", self.lower(), plain.lower() if isinstance(plain, str) else pattern)
+
+    def trim(self) -> Column:
+        """Without spaces at both ends.
+
+        >>> col("name").str.trim()
+        Column<trim(name)>
+        """
+        return _apply("trim", self._column)
+
+    def ltrim(self) -> Column:
+        """Without spaces at the start.
+
+        >>> col("name").str.ltrim()
+        Column<ltrim(name)>
+        """
+        return _apply("ltrim", self._column)
+
+    def rtrim(self) -> Column:
+        """Without spaces at the end.
+
+        >>> col("name").str.rtrim()
+        Column<rtrim(name)>
+        """
+        return _apply("rtrim", self._column)
+
+    def replace(self, search: object, by: object) -> Column:
+        """Every occurrence of a text replaced by another.
+
+        >>> col("name").str.replace("a", "b")
+        Column<replace(name, 'a', 'b')>
+        """
+        return _apply("replace", self._column, search, by)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            foreign = {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)"}
+            foreign |= {"endswith": "ends_with(text)"}
+            raise unknown_method(name, ".str", foreign, _public(Text))
+
+
+class Moment:
+    """`.dt`: what can be done with dates and timestamps."""
+
+    __slots__ = ("_column",)
+
+    def __init__(self, column: Column):
+        self._column = column
+
+    def year(self) -> Column:
+        """The year.
+
+        >>> col("at").dt.year()
+        Column<year(at)>
+        """
+        return _apply("year", self._column)
+
+    def month(self) -> Column:
+        """1 to 12.
+
+        >>> col("at").dt.month()
+        Column<month(at)>
+        """
+        return _apply("month", self._column)
+
+    def day(self) -> Column:
+        """The day of the month.
+
+        >>> col("at").dt.day()
+        Column<day(at)>
+        """
+        return _apply("day", self._column)
+
+    def hour(self) -> Column:
+        """0 to 23; 0 for a date.
+
+        >>> col("at").dt.hour()
+        Column<hour(at)>
+        """
+        return _apply("hour", self._column)
+
+    def minute(self) -> Column:
+        """0 to 59.
+
+        >>> col("at").dt.minute()
+        Column<minute(at)>
+        """
+        return _apply("minute", self._column)
+
+    def second(self) -> Column:
+        """0 to 59.
+
+        >>> col("at").dt.second()
+        Column<second(at)>
+        """
+        return _apply("second", self._column)
+
+    def weekday(self) -> Column:
+        """0 is Monday.
+
+        >>> col("at").dt.weekday()
+        Column<weekday(at)>
+        """
+        return _apply("weekday", self._column)
+
+    def date(self) -> Column:
+        """The day of a moment.
+
+        >>> col("at").dt.date()
+        Column<cast(at, date)> as at
+        """
+        return self._column.cast("date")
+
+    def add_days(self, days: object) -> Column:
+        """So many days later.
+
+        >>> col("at").dt.add_days(7)
+        Column<date_add(at, 7)>
+        """
+        return _apply("date_add", self._column, days)
+
+    def days_since(self, start: object) -> Column:
+        """Days from a start to it.
+
+        >>> col("at").dt.days_since(col("start"))
+        Column<date_diff(at, start)>
+        """
+        return _apply("date_diff", self._column, start)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))
+
+
+# ---- making columns -------------------------------------------------------------------------
+
+
+def col(name: str) -> Column:
+    """The column of this name, of whatever collection the expression is used on.
+
+    >>> col("x") + 1
+    Column<add(x, 1)>
+    """
+    if not isinstance(name, str):
+        raise NotAnExpression(f"col takes the name of a column; got {name!r}.", hint="A constant is ebb.lit(value).")
+    return Column(w.Named(name))
+
+
+def lit(value: object) -> Column:
+    """A constant, the same for every row.
+
+    >>> lit("text")
+    Column<'text'>
+    """
+    if isinstance(value, Column):
+        return value
+    tree = operand(value)
+    if not isinstance(tree, w.Constant):
+        raise NotAnExpression("lit takes a constant, not a function.", hint="A lambda stands where a column is wanted.")
+    literal(tree.value)  # is there a type for it?
+    return Column(tree)
+
+
+def when(condition: object, value: object) -> Column:
+    """`ebb.when(cond, a).when(cond, b).otherwise(c)`; null where nothing holds and there is no otherwise.
+
+    Plain text is text, as in PySpark.
+
+    >>> when(col("x") > 9, "big")
+    Column<when(gt(x, 9), 'big', None)>
+    """
+    return _branched((_condition(condition), _branch(value)))
+
+
+def _branched(branches: tuple[w.Ast, ...]) -> Column:
+    return Column(w.Applied("when", (*branches, w.Constant(None))), branches=branches)
+
+
+def _condition(condition: object) -> w.Ast:
+    return w.Named(condition) if isinstance(condition, str) else operand(condition)
+
+
+def _branch(value: object) -> w.Ast:
+    return w.Word(value) if isinstance(value, str) else operand(value)
+
+
+def operand(value: object) -> w.Ast:
+    """One side of an operator: a column, a constant, or a lambda over the row."""
+    if isinstance(value, Column):
+        return value.tree
+    refuse_pyspark(value)
+    if callable(value) and not isinstance(value, type) and not hasattr(value, "semijoin"):
+        return w.Traced(value)
+    if callable(value) or hasattr(value, "semijoin"):
+        raise NotAnExpression(
+            f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").'
+        )
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()  # a scalar of numpy's is a plain number
+    return w.Constant(value)
+
+
+def refuse_pyspark(value: object) -> None:
+    """Columns and DataFrames of PySpark look like ours, answer to every name, and belong to another program."""
+    if not type(value).__module__.startswith("pyspark."):
+        return
+    kind, shown = type(value).__name__, f"{value!r:.80}"
+    hint = {
+        "Column": "Write it with ebbflow's: from ebbflow import col, and import ebbflow.functions as F.",
+        "DataFrame": "A collection comes from flow.input(name, df.schema); live.insert(name, df) feeds it.",
+    }
+    raise NotAnExpression(
+        f"{shown} is PySpark's {kind}, and stands where ebbflow wants its own.",
+        hint=hint.get(kind, "Use columns, constants and collections of ebbflow."),
+    )
+
+
+def _apply(op: str, *args: object) -> Column:
+    return Column(w.Applied(op, tuple(operand(arg) for arg in args)))
+
+
+def named_or(value: object) -> Column:
+    """For functions: a plain string is the name of a column."""
+    return col(value) if isinstance(value, str) else Column(operand(value))
+
+
+# ---- numpy's functions ----------------------------------------------------------------------
+
+
+def _op(op: str) -> Callable[..., Column]:
+    return lambda *args: _apply(op, *args)
+
+
+UFUNCS: dict[str, Callable[..., Column]] = {
+    "add": _op("add"), "subtract": _op("sub"), "multiply": _op("mul"), "divide": _op("div"), "true_divide": _op("div"),
+    "floor_divide": _op("floordiv"), "fmod": _op("mod"), "negative": _op("neg"), "positive": lambda x: x,
+    "absolute": _op("abs"), "fabs": lambda x: _apply("abs", x).cast("double"),
+    "remainder": lambda x, y: _apply("sub", x, _apply("mul", _apply("floordiv", x, y), y)),
+    "equal": _op("eq"), "not_equal": _op("ne"), "less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"),
+    "greater_equal": _op("ge"), "logical_and": _op("and"), "logical_or": _op("or"), "logical_not": _op("not"),
+    "bitwise_and": _op("and"), "bitwise_or": _op("or"), "invert": _op("not"), "isnan": _op("is_nan"),
+    "maximum": _op("greatest"), "minimum": _op("least"), "fmax": _op("greatest"), "fmin": _op("least"),
+    "sqrt": _op("sqrt"), "exp": _op("exp"), "log": _op("log"), "log2": _op("log2"), "log10": _op("log10"),
+    "power": _op("pow"), "float_power": _op("pow"), "square": lambda x: _apply("mul", x, x), "floor": _op("floor"),
+    "ceil": _op("ceil"), "sin": _op("sin"), "cos": _op("cos"), "tan": _op("tan"), "sign": _op("sign"),
+}  # fmt: skip
+
+
+# ---- words that are not there ---------------------------------------------------------------
+
+
+def _public(kind: type) -> list[str]:
+    return [name for name in dir(kind) if not name.startswith("_")]

@@ -1,0 +1,528 @@
+"""Compiler: Numba, extended by the type of memory words and by calls between kernels.
+
+Compiled code is cached in one file per kernel, with a digest of its content, until all kernels are there and can be
+written as a bundle.
+
+Rule: cached code is used only if the kernel's bytecode, every constant it reads, every kernel it calls, the compiler,
+the processor and the file's digest are the same; otherwise the kernel is compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import operator
+import pickle
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import llvmlite.binding as ll
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, compiler, typed_passes, untyped_passes
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, models, register_model, typeof_impl
+
+from ebbflow.native import abi as b
+from ebbflow.native import bundle
+from ebbflow.native.kernel_cache import (
+    TWINS,
+    directory,
+    get,
+    is_private,
+    kernels,
+    put,
+    read_from_outside,
+    source,
+    symbol,
+)
+from ebbflow.native.memory import (
+    CHECKED,
+    CLOSED,
+    TOUCHED,
+    Memory,
+    all_memory,
+    call_back,
+    load_lane,
+    load_shared,
+    prefetch,
+    store_lane,
+    store_shared,
+    yield_core,
+)
+from ebbflow.native.progress_bar import progress_bar
+
+# ---- memory, as compiled code sees it ----------------------------------------------------------
+
+
+class MemoryType(types.Type):
+    """The type of `H`; it has one value, so nothing is passed for it."""
+
+    def __init__(self) -> None:
+        super().__init__("Memory")
+
+
+MEMORY = MemoryType()
+WORD = ir.IntType(64)
+register_model(MemoryType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Memory)
+def _type_of_memory(value: Memory, c: Any) -> MemoryType:
+    return MEMORY
+
+
+@infer_global(operator.getitem)
+class _Load(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if args[0] == MEMORY and isinstance(args[1], types.Integer):
+            return signature(types.int64, MEMORY, types.int64)
+        return None
+
+
+@infer_global(operator.setitem)
+class _Store(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if args[0] == MEMORY and isinstance(args[1], types.Integer):
+            return signature(types.none, MEMORY, types.int64, types.int64)
+        return None
+
+
+@infer_global(all_memory)
+class _All(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(MEMORY) if not args else None
+
+
+@infer_global(load_lane)
+@infer_global(load_shared)
+class _LoadBy(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.int64, types.int64)
+
+
+@infer_global(store_lane)
+@infer_global(store_shared)
+class _StoreBy(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64, types.int64)
+
+
+@infer_global(prefetch)
+class _Prefetch(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64)
+
+
+@infer_global(call_back)
+class _CallBack(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none, types.int64, types.int64)
+
+
+@infer_global(yield_core)
+class _YieldCore(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.none)
+
+
+def _pointer(builder: Any, at: Any) -> Any:
+    return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
+
+
+def _check(context: Any, builder: Any, at: Any) -> None:
+    """Where memory is checked: the process ends, with a sentence, if the word is closed."""
+    if not CHECKED:
+        return
+    bits = builder.load(_pointer(builder, builder.add(builder.lshr(at, WORD(5)), WORD(CLOSED))))
+    closed = builder.trunc(builder.lshr(bits, builder.and_(at, WORD(31))), ir.IntType(1))
+    with builder.if_then(closed, likely=False):
+        text = context.insert_const_string(builder.module, TOUCHED.format("%lld"))
+        number, nothing = ir.IntType(32), ir.VoidType()
+        tell = ir.FunctionType(number, [number, text.type], var_arg=True)
+        builder.call(cgutils.get_or_insert_function(builder.module, tell, "dprintf"), [number(2), text, at])
+        end = ir.FunctionType(nothing, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, end, "abort"), [])
+
+
+@lower_builtin(operator.getitem, MemoryType, types.int64)
+def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[1])
+    return builder.load(_pointer(builder, args[1]))
+
+
+@lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
+def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[1])
+    builder.store(args[2], _pointer(builder, args[1]))
+    return context.get_dummy_value()
+
+
+def _element(builder: Any, at: Any) -> Any:
+    """The same word as an element of one array: in these terms the compiler sees that words follow each other.
+
+    Not so for all loads and stores: it would prepare every loop over the lanes of a row for thousands of them.
+    """
+    module = builder.module
+    if b.WORDS_AT not in module.globals:
+        ir.GlobalVariable(module, ir.ArrayType(WORD, 0), b.WORDS_AT)
+    return builder.gep(module.get_global(b.WORDS_AT), [WORD(0), at])
+
+
+@lower_builtin(load_lane, types.int64)
+def _load_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[0])
+    return builder.load(_element(builder, args[0]))
+
+
+@lower_builtin(store_lane, types.int64, types.int64)
+def _store_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    _check(context, builder, args[0])
+    builder.store(args[1], _element(builder, args[0]))
+    return context.get_dummy_value()
+
+
+@lower_builtin(load_shared, types.int64)
+def _load_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load_atomic(_pointer(builder, args[0]), "acquire", 8)
+
+
+@lower_builtin(store_shared, types.int64, types.int64)
+def _store_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store_atomic(args[1], _pointer(builder, args[0]), "release", 8)
+    return context.get_dummy_value()
+
+
+@lower_builtin(prefetch, types.int64)
+def _prefetch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    number = ir.IntType(32)
+    fetch = ir.FunctionType(ir.VoidType(), [WORD.as_pointer(), number, number, number])
+    for_reading, near, data = number(0), number(3), number(1)
+    function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
+    builder.call(function, [_pointer(builder, args[0]), for_reading, near, data])
+    return context.get_dummy_value()
+
+
+@lower_builtin(call_back, types.int64, types.int64)
+def _call_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    function = ir.FunctionType(ir.VoidType(), [WORD])
+    builder.call(builder.inttoptr(args[0], function.as_pointer()), [args[1]])
+    return context.get_dummy_value()
+
+
+@lower_builtin(yield_core)
+def _yield_core(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    yields = ir.FunctionType(ir.IntType(32), [])
+    builder.call(cgutils.get_or_insert_function(builder.module, yields, "sched_yield"), [])
+    return context.get_dummy_value()
+
+
+@lower_builtin(all_memory)
+def _all(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return context.get_dummy_value()
+
+
+# ---- less work for the compiler ----------------------------------------------------------------------
+
+
+class _Passes(compiler.CompilerBase):
+    """The passes of the compiler without those that find nothing to do in a kernel.
+
+    Kernels have no closures, no expressions over whole arrays, and nothing reads their types aloud.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [one for one in passes.passes if one[0] not in self.IDLE]
+        passes.finalize()
+        return [passes]
+
+    IDLE = (
+        typed_passes.AnnotateTypes,
+        typed_passes.InlineOverloads,
+        typed_passes.NopythonRewrites,
+        untyped_passes.InlineClosureLikes,
+    )
+
+
+def _asked_once(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """The types that an operator takes and gives, asked once for each kind of operands.
+
+    The compiler tries all it knows about an operator for every `+` of a kernel; a seventh of its time.
+    """
+    operators = frozenset(one for one in vars(operator).values() if callable(one))
+
+    def answer(self: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        if kws or self.typing_key not in operators:
+            return ask(self, context, args, kws)
+        known = self.__dict__.setdefault("_known", {})
+        if args not in known:
+            known[args] = ask(self, context, args, kws)
+        return known[args]
+
+    return answer
+
+
+types.Function.get_call_type = _asked_once(types.Function.get_call_type)
+
+# ---- compiling -------------------------------------------------------------------------------------
+
+ARGUMENTS: dict[str, tuple[types.Type, str]] = {
+    "H": (MEMORY, b.MEMORY),
+    "words": (types.int64[::1], b.WORDS),
+    "ids": (types.int64[::1], b.WORDS),
+    "moments": (types.int64[::1], b.WORDS),
+    "offsets": (types.int64[::1], b.WORDS),
+    "rows": (types.int64[:, ::1], b.ROWS),
+    "out": (types.int64[:, ::1], b.ROWS),
+    "bytes_": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
+    "valid": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
+    "text": (types.uint8[::1], b.BYTES),
+    "x": (types.float64, b.FLOAT),
+}
+"""The parameters that are not one int64 word, by name."""
+
+_DISPATCHERS: dict[Any, Any] = {}  # by the function that Python calls
+_PIECES: dict[str, bundle.Piece] = {}  # all that was compiled or loaded, callees first
+
+
+def compiled(f: Callable[..., Any], inlined: bool) -> Any:
+    """A function for Python, and for other kernels, with the compiled code of `f`."""
+    dispatcher, seen, address = _machine_code(f, inlined)
+    made = _function(seen, address, f.__doc__)
+    _make_known(made, dispatcher)
+    return made
+
+
+def compiled_as(made: Callable[..., Any], f: Callable[..., Any], inlined: bool) -> bundle.Piece:
+    """The compiled code of `f`, which other kernels know as `made`; for a process that calls no kernels."""
+    dispatcher, seen, _ = _machine_code(f, inlined)
+    _make_known(made, dispatcher)
+    return _PIECES[seen.symbol]
+
+
+def _machine_code(f: Callable[..., Any], inlined: bool) -> tuple[Any, b.Signature, int]:
+    """The compiler's handle of `f`, what is seen of it from outside, and where its code is."""
+    _Progress.begun += 1
+    assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
+    given = [ARGUMENTS.get(name, (types.int64, b.WORD)) for name in inspect.signature(f).parameters]
+    taken = tuple(type_ for type_, _ in given)
+    options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if inlined:
+        options["forceinline"] = True
+    dispatcher: Any = numba.njit(**options, pipeline_class=_Passes)(f)
+    kept = dispatcher._cache = _Cached(f, repr((taken, sorted(options.items()))))
+    with _Progress.shown(compiles=not kept.is_there()):
+        dispatcher.compile(taken)
+    dispatcher.disable_compile()
+    seen = b.Signature(symbol(f), tuple(kind for _, kind in given), _answer(dispatcher.overloads[taken]))
+    if kept.code is not None:
+        _PIECES[seen.symbol] = (seen, dispatcher.overloads[taken].fndesc.llvm_func_name, kept.code)
+    return dispatcher, seen, _call_by_name(dispatcher, taken, inlined)
+
+
+def _make_known(made: Callable[..., Any], dispatcher: Any) -> None:
+    _DISPATCHERS[made] = dispatcher
+    cpu_target.typing_context.insert_global(made, types.Dispatcher(dispatcher))
+
+
+def _answer(result: Any) -> str:
+    given = types.unliteral(result.signature.return_type)
+    kinds = {types.int64: b.WORD, types.none: b.NOTHING, types.boolean: b.TRUTH, types.float64: b.FLOAT}
+    return kinds.get(given, b.INSIDE)
+
+
+def _call_by_name(dispatcher: Any, taken: tuple[types.Type, ...], inlined: bool) -> int:
+    """Let other kernels call this one by its symbol; the address of its code.
+
+    Linked into each caller, as the compiler does by itself, a kernel would be optimised again at every level of every
+    chain of calls; by name it is compiled once.
+    """
+    result = dispatcher.overloads[taken]
+    address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+    ll.add_symbol(symbol(dispatcher.py_func), address)
+    if not inlined:
+        called = copy(result.fndesc)
+        called.mangled_name = symbol(dispatcher.py_func)
+        dispatcher.targetctx.insert_user_function(result.entry_point, called, ())
+    return int(address)
+
+
+_LINKER: list[b.Linker] = []
+
+
+def _linker() -> b.Linker:
+    if not _LINKER:
+        _LINKER.append(b.Linker())
+    return _LINKER[0]
+
+
+def _function(seen: b.Signature, address: int, doc: str | None) -> Any:
+    """For Python to call."""
+    if seen.gives == b.INSIDE:
+        return bundle.only_inside(seen.symbol)
+    linker = _linker()
+    linker.link(linker.object_of([seen]))
+    return b.python_function(seen, linker.address(seen.entry), doc)
+
+
+def bundle_up(path: Path) -> None:
+    """Keep all that was compiled as one file, if all of it was kept."""
+    pieces = [piece for name, piece in _PIECES.items() if name.startswith("ebbflow.")]
+    if len(pieces) == kernels() and not path.exists() and is_private(directory()):
+        bundle.write(path, pieces, _linker().object_of([seen for seen, _, _ in pieces]))
+
+
+# ---- what a kernel's code depends on ---------------------------------------------------------------
+
+
+def _fingerprint(f: Callable[..., Any]) -> str:
+    """A hash of all that is compiled into a kernel: its code, and what the names in it stand for at this moment."""
+    assert isinstance(f, FunctionType)
+    known = _FINGERPRINTS.get(f)
+    if known is None:
+        _FINGERPRINTS[f] = "itself"  # as a function that calls itself sees it
+        outside = [(name, _essence_of(value, f)) for name, value in read_from_outside(f.__code__, f.__globals__)]
+        known = hashlib.sha256(repr([*_essence(f.__code__, f.__doc__), outside]).encode()).hexdigest()
+        _FINGERPRINTS[f] = known
+    return known
+
+
+_FINGERPRINTS: dict[FunctionType, str] = {}
+
+
+def _essence(code: CodeType, doc: str | None) -> Iterator[object]:
+    constants = code.co_consts[1:] if doc is not None and code.co_consts[:1] == (doc,) else code.co_consts
+    yield code.co_code, code.co_names, code.co_varnames, code.co_flags, code.co_exceptiontable
+    for constant in constants:
+        if isinstance(constant, CodeType):
+            yield from _essence(constant, doc)
+        else:
+            yield repr(constant)
+
+
+_PLAIN = int | float | str | bytes | None
+_OTHERS = ("numpy", "math", "numba", "builtins")  # their versions are part of the directory's name
+
+
+def _dispatcher(value: Any) -> Any:
+    try:
+        return _DISPATCHERS.get(value)
+    except TypeError:  # not hashable
+        return None
+
+
+def _essence_of(value: Any, f: FunctionType) -> str:
+    if isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value)):
+        return repr(value)
+    dispatcher = _dispatcher(value)
+    if dispatcher is not None and dispatcher.targetoptions.get("forceinline"):
+        return f"{_fingerprint(TWINS[value])} {dispatcher.targetoptions}"
+    if dispatcher is not None:  # called by name: nothing of it is compiled in but what it takes and gives
+        return f"{symbol(TWINS[value])} {dispatcher.nopython_signatures}"
+    if value is all_memory:
+        return "all memory"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, ModuleType | type):
+        home = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        if home.partition(".")[0] in _OTHERS:
+            return repr(value)
+    return source(Path(inspect.getfile(f)))  # something else: any edit of the file counts
+
+
+# ---- keeping compiled code -------------------------------------------------------------------------
+
+
+class _Cached:
+    """One kernel's compiled code in one file: a digest, then the code as the compiler writes it down.
+
+    It takes the place of the compiler's own cache, which trusts every file it finds and raises on a damaged one.
+    """
+
+    def __init__(self, f: Callable[..., Any], taken: str):
+        self.name = re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}")
+        self.path: Path | None = None
+        self.code: bytes | None = None  # as machine code, once loaded or saved
+        if is_private(directory()):
+            code = hashlib.sha256(f"{_fingerprint(f)} {taken}".encode()).hexdigest()[:24]
+            self.path = directory() / f"{self.name}-{code}.kernel"
+
+    cache_path = property(lambda self: str(directory()))
+
+    def is_there(self) -> bool:
+        return self.path is not None and self.path.is_file()
+
+    def load_overload(self, taken: Any, context: Any) -> Any:
+        if self.path is None:
+            return None
+        data = get(self.path)
+        if data is None:
+            return None
+        try:
+            rtsys.initialize(context)  # the runtime's symbols; all else that compiling needs stays unloaded
+            if b"hashsecret" in data:  # the one symbol that comes with the rest
+                context.refresh()
+            state = pickle.loads(data)
+            loaded = compiler.CompileResult._rebuild(context, *state)
+            self.code = state[0][2][0]
+            return loaded
+        except Exception:  # whole, and yet not understood: nothing in this directory can be trusted
+            shutil.rmtree(directory(), ignore_errors=True)
+            return None
+
+    def save_overload(self, taken: Any, result: Any) -> None:
+        if self.path is None or result.library.has_dynamic_globals or result.lifted:
+            return
+        state = result._reduce()
+        if put(self.path, dumps(state)):
+            self.code = state[0][2][0]
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+# ---- saying how far it is --------------------------------------------------------------------------
+
+
+class _Progress:
+    """How far compiling is: shown on a terminal while a kernel compiles, and told to who listens."""
+
+    begun = 0
+    listener: Callable[[int, int], None] | None = None
+
+    @classmethod
+    @contextmanager
+    def shown(cls, compiles: bool) -> Iterator[None]:
+        if cls.listener is not None:
+            yield
+            cls.listener(cls.begun, kernels())
+        elif compiles:
+            with progress_bar(max(kernels(), cls.begun)) as show:
+                show(cls.begun)
+                yield
+        else:
+            yield
+
+
+@contextmanager
+def told_to(progress: Callable[[int, int], None] | None) -> Iterator[None]:
+    _Progress.listener = progress
+    try:
+        yield
+    finally:
+        _Progress.listener = None

@@ -1,0 +1,51 @@
+"""What a DataFrame asks for that cannot be kept: said before anything runs, by the part of its expression.
+
+Rule: every refusal shows the part as Spark writes it, where it was written if Spark knows, and what to write instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ebbflow.errors import DataFrameError
+from ebbflow.relational.catalyst.tree import Node
+
+SHOWN = 100
+OWN_PART = "Compute that part with a collection: flow.dataframe of what is below it, then map_rows(fn, schema)."
+
+
+def shown(node: Node) -> str:
+    """A part as Spark writes it."""
+    try:
+        text = str(node.java.simpleString(25) if node.is_plan else node.java.sql())
+    except Exception:  # an expression that has no text, or a plan whose fields have none
+        text = node.kind
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def place_of(node: Node) -> str:
+    """Where it was written: a line and a column of a query's text, or a line of Python."""
+    try:
+        origin: Any = node.java.origin()
+        if origin.line().isDefined():
+            return f" (line {origin.line().get()}, column {origin.startPosition().get() + 1} of the query)"
+        if origin.context() is not None and origin.context().contextType().toString() == "DataFrame":
+            return f" ({origin.context().callSite()})".replace("\n", " ")
+    except Exception:  # not every part knows where it comes from
+        pass
+    return ""
+
+
+def refused(what: str, node: Node, hint: str = OWN_PART) -> DataFrameError:
+    return DataFrameError(f"{what.rstrip('.')}, in {shown(node)}{place_of(node)}.", hint=hint)
+
+
+def unsupported(node: Node, what: str | None = None, hint: str = OWN_PART) -> DataFrameError:
+    """Something that Spark has and ebbflow does not."""
+    return refused(f"{what or _words(node.kind)} is not supported", node, hint)
+
+
+def _words(kind: str) -> str:
+    """DayOfYear -> day of year"""
+    return "".join(f" {c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(kind)).strip()

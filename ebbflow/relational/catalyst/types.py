@@ -1,0 +1,105 @@
+"""Spark's types, as its plans write them, and constants of them.
+
+Rule: a type that is read holds every value of Spark's type that a word holds; any other type is refused by name.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+
+from ebbflow.columns.schema import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DIGITS,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)  # fmt: skip
+from ebbflow.expressions.operations import VOID
+from ebbflow.expressions.typed import Literal
+from ebbflow.relational.catalyst.refusals import refused, unsupported
+from ebbflow.relational.catalyst.tree import Node
+
+NAMES = {
+    "integer": INT, "long": LONG, "short": SHORT, "byte": BYTE, "double": DOUBLE, "float": FLOAT, "boolean": BOOLEAN,
+    "string": STRING, "binary": BINARY, "date": DATE, "timestamp": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ,
+    "void": VOID,
+}  # fmt: skip
+BOUNDS = {INT: 2**31, SHORT: 2**15, BYTE: 2**7}
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def type_of(written: object, node: Node) -> Type:
+    """The type that a plan writes, for a part of it."""
+    if isinstance(written, str):
+        if written in NAMES:
+            return NAMES[written]
+        if found := re.fullmatch(r"decimal\((\d+),(-?\d+)\)", written):
+            if int(found[2]) >= 0:
+                return Type("decimal", int(found[1]), int(found[2]))
+        if "collate" in written:
+            raise unsupported(
+                node, "text compared by a collation", "Text is compared by its characters: upper(x), lower(x)."
+            )
+        if re.fullmatch(r"(var)?char\(\d+\)", written):
+            return STRING
+    name = written.get("type") if isinstance(written, dict) else written
+    hint = "Take it apart before: select the fields or elements that are needed, in the table that is read."
+    if isinstance(written, str) and written.startswith("interval"):
+        hint = "Add days with date_add, or a constant interval to a constant date."
+    raise unsupported(node, f"a value of type {name}", hint)
+
+
+def literal_of(node: Node) -> Literal:
+    """A constant of a plan."""
+    kind, value = type_of(node["dataType"], node), node["value"]
+    if value is None:
+        return Literal(None, kind)
+    if kind.is_integer:
+        return Literal(int(value), kind)
+    if kind.is_float:
+        return Literal(float(value), kind)
+    if kind == BOOLEAN:
+        return Literal(str(value).lower() == "true", kind)
+    if kind == STRING:
+        return Literal(value, kind)
+    if kind == DATE:
+        return Literal(_date(value, node), kind)
+    if kind.name == "decimal":
+        return _decimal(Decimal(value), kind, node)
+    if kind.is_timestamp:
+        return Literal(EPOCH + datetime.timedelta(microseconds=int(node.java.value())), kind)
+    assert kind == BINARY, kind
+    return Literal(bytes(node.java.value()), kind)
+
+
+def _date(value: str, node: Node) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(value)
+    except ValueError:
+        raise refused("dates are of the years 1 to 9999", node, "Write a date of these years.") from None
+
+
+def _decimal(value: Decimal, kind: Type, node: Node) -> Literal:
+    """With Spark's digits where a word holds them, else with those that it has."""
+    if kind.precision <= DIGITS:
+        return Literal(value.quantize(Decimal(1).scaleb(-kind.scale)), kind)
+    _, digits, exponent = value.normalize().as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    many = max(len(digits) + max(exponent, 0), scale, 1)
+    if many > DIGITS:
+        raise refused(
+            f"a decimal of {many} digits has no place in the {DIGITS} that are computed with", node, "Use a double."
+        )
+    return Literal(value.normalize().quantize(Decimal(1).scaleb(-scale)), Type("decimal", many, scale))

@@ -1,0 +1,51 @@
+"""What a changed row costs: for each input of a query, the most that one of its changes is compared with.
+
+Rule: a cost is of one row that comes or goes, beside the changes of the result itself, which have to be made anyway.
+"""
+
+from __future__ import annotations
+
+from ebbflow.relational import algebra as a
+from ebbflow.relational.algebra import Relation
+from ebbflow.relational.build import keys_of
+
+CONSTANT, GROUP, JOINED, SIDE, ROUNDS, EVERYTHING = range(6)
+SAID = {
+    CONSTANT: "the same, however many rows there are",
+    GROUP: "the rows of its group",
+    JOINED: "the rows that it joins",
+    SIDE: "every row of the other side of a join, which has no equal keys",
+    ROUNDS: "the rows that follow from it in a loop",
+    EVERYTHING: "every row: one value, which it may change, is compared with all of them",
+}
+
+
+def costs_of(relation: Relation) -> dict[int, int]:
+    """For each node of the program that the relation reads, by its number: the most that a change of it costs."""
+    found: dict[int, int] = {}
+
+    def note(number: int, cost: int) -> None:
+        found[number] = max(found.get(number, CONSTANT), cost)
+
+    def walk(relation: Relation, above: int) -> None:
+        match relation:
+            case a.Given(number):
+                note(number, above)
+            case a.Join(left, right, kind, condition):
+                keys, rest = keys_of(condition, len(left.types))
+                cost = JOINED if keys else SIDE
+                one = CONSTANT if a.has_at_most_one_row(right) else cost
+                two = EVERYTHING if a.has_at_most_one_row(right) and not keys else cost
+                walk(left, max(above, CONSTANT if kind == "semi" and not rest and keys else one))
+                walk(right, max(above, two))
+            case a.Single(source):
+                walk(source, max(above, GROUP))
+            case a.Loop(_, start, step):
+                walk(start, max(above, ROUNDS))
+                walk(step, max(above, ROUNDS))
+            case _:
+                for source in a.sources_of(relation):
+                    walk(source, above)
+
+    walk(relation, CONSTANT)
+    return found

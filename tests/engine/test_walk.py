@@ -1,0 +1,228 @@
+from random import Random
+
+import numpy as np
+import pytest
+
+from ebbflow.columns.text_pool import Pool
+from ebbflow.dataflow import nodes as n
+from ebbflow.engine import walk as w
+from ebbflow.engine.host import Host
+from ebbflow.errors import EbbflowError
+from ebbflow.operators import node as kinds
+from ebbflow.runtime.local import LocalRuntime
+from ebbflow.runtime.oracle import Values
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as t
+from tests.meaning.programs import Sketch, call, components, lit, reach, strong
+from tests.meaning.runtimes import arrays, encoded, taken
+from tests.meaning.test_refusals import WAYS, feed, plan
+from tests.runtime.states import kept, state, waiting
+
+
+def looping(name):
+    s = Sketch()
+    edges = s.input("x")
+    if name == "strong":
+        result = strong(s, edges)
+    elif name == "reach":
+        result = reach(s, edges, s.map(edges, a="a"))
+    else:
+        result = components(s, edges)
+    s.output("out", result)
+    return s.graph
+
+
+def changes(number, count=30, times=4):
+    random = Random(number)
+    rows = [((random.randrange(7), random.randrange(7)), (random.randrange(times),), 1) for _ in range(count)]
+    return rows + [(row, (time[0] + 1,), -1) for row, time, _ in random.sample(rows, count // 3)]
+
+
+def begun(graph, rows):
+    """A worker at the beginning of a walk."""
+    host = Host(graph, 1, Pool())
+    (worker,) = host.workers
+    lanes, times, diffs = arrays(rows, 2, 1)
+    worker.begin_advance(keeping=False)
+    worker.begin_slice()
+    worker.feed("x", lanes, times[:, 0] + 1, diffs)
+    return worker
+
+
+def pending_in(worker, loop):
+    """The pending rounds of the nodes of the loop that begins at `loop`."""
+    H, found, x = worker.H, [], loop + w.INSTRUCTION
+    while x < H[loop + 1]:
+        if H[x] == w.NODE_AT:
+            nd = int(H[x + 1])
+            words = worker.heap.vector(nd + kinds.BUCKETS).tolist()
+            found += words[:: kinds.BUCKET]
+            if H[nd + kinds.KIND] == kinds.PASS and H[nd + kinds.BUFFER + h.LEN]:
+                width = int(H[nd + kinds.LANES]) + 3
+                found += worker.heap.vector(nd + kinds.BUFFER).tolist()[::width]
+        x += w.INSTRUCTION
+    return found
+
+
+@pytest.mark.parametrize("name", ["reach", "components", "strong"])
+def test_nothing_earlier_is_pending_in_the_loops_around_a_node_that_is_visited(name):
+    worker = begun(looping(name), changes(1))
+    H, W, stops, entered = worker.H, worker.W, 0, {}
+    while True:
+        H[W + h.FUEL] = 0  # it looks up after every visit
+        reason = w.walk(H, W)
+        if reason != w.PAUSED:
+            break
+        stops += 1
+        pc, now = int(H[W + h.PC]), int(H[W + h.ROUNDS])
+        inside = []
+        loop = worker.program
+        while H[loop] != w.STOP:
+            if H[loop] == w.LOOP and loop < pc < H[loop + 1]:
+                inside.append(loop)
+            loop += w.INSTRUCTION
+        for loop in inside:
+            mask = int(H[loop + 3])
+            assert all(rounds & mask >= now & mask for rounds in pending_in(worker, loop))
+            assert entered.get(loop, 0) <= now & mask  # and so rounds only rise
+            entered[loop] = now & mask
+    assert reason == w.FINISHED and stops > 10 and entered
+    assert worker.take("out") is not None
+    assert waiting(worker) == {"held": [], "owed": [], "pending": [], "mail": []}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["reach", "strong"])
+def test_a_walk_that_looks_up_all_the_time_comes_to_the_same(name, workers, monkeypatch):
+    found = []
+    for fuel in (w.FULL, 0):
+        monkeypatch.setattr(w, "FULL", fuel)
+        runtime = LocalRuntime(looping(name), workers=workers)
+        runtime.feed("x", *arrays(changes(2), 2, 1))
+        runtime.advance({"x": ((9,),)})
+        found.append(taken(runtime, "out"))
+        runtime.close()
+    assert found[0] == found[1] and found[0]
+
+
+def test_a_single_change_in_one_call_comes_to_the_same_as_a_slice():
+    hosts = [Host(looping("strong"), 1, Pool()) for _ in range(2)]
+    for number, change in enumerate(sorted(changes(3, 40), key=lambda change: change[1])):
+        rows = {"x": arrays([(change[0], (number,), change[2])], 2, 1)}
+        quick = hosts[0].advance(rows, (), ())
+        slow = {}
+        hosts[1].chain_slices(rows, np.array([number]), slow)
+        assert [shown(quick), kept(hosts[0].workers[0])] == [shown(slow), kept(hosts[1].workers[0])]
+
+
+def shown(results):
+    return {
+        (name, tuple(row), tuple(time)): diff
+        for name, blocks in results.items()
+        for lanes, times, diffs in blocks
+        for row, time, diff in zip(lanes.T.tolist(), times.tolist(), diffs.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize("coordinates", [("time",), ("time", "valid")])
+@pytest.mark.parametrize("reduction", ["max", "sum"])
+def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reduction, monkeypatch):
+    s = Sketch(*coordinates)
+    x = s.input("x")
+
+    def body(v, loop):
+        more = s.map(v, a="a", b=call("add", s.col(v, "b"), lit(1)))
+        return s.aggregate(s.concat(more, s.enter(x, loop)), ("a",), b=(reduction, "b"))
+
+    s.output("out", s.iterate(x, body))
+    runtime = LocalRuntime(s.graph)
+    width = len(coordinates)
+    changes = [((i % 2, i), (time,) * width, 1) for time in range(3) for i in range(4)]
+    runtime.feed("x", *arrays(changes, 2, width))
+    walk, looked = w.walk, []
+
+    def counting(H, W):
+        rounds = int(H[W + h.ROUNDS])
+        reason = walk(H, W)
+        looked.append(int(H[W + h.ROUNDS]) - rounds)
+        if len(looked) == 80:
+            raise KeyboardInterrupt
+        return reason
+
+    monkeypatch.setattr(w, "FULL", 20_000)
+    monkeypatch.setattr(w, "walk", counting)
+    with pytest.raises(KeyboardInterrupt):
+        runtime.advance({"x": ((9,) * width,)})
+    assert sum(looked[-20:]) < sum(looked[:20])  # the longer its history, the fewer rounds between two looks
+
+
+# ---- what is refused is undone -----------------------------------------------------------------------
+
+
+def states(runtime):
+    return [state(worker, part.frontier) for part in runtime.parts for worker in part.host.workers]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("workers,slices", [(1, 2), (2, 2), (3, None)])
+def test_a_refused_advance_leaves_all_state_as_it_was(way, workers, slices):
+    build, poison = WAYS[way]
+    refused = 0
+    for number in range(5):
+        graph, steps = plan(number, build)
+        pool = Pool()
+        values, width = Values(pool), len(graph.coordinates)
+        runtime = LocalRuntime(graph, workers, pool, slice_times=slices, forget_times=4)
+        outputs = [node.name for node in graph.nodes if isinstance(node, n.Output)]
+        reached = ((0,) * width,)
+        for step in steps:
+            rows = encoded(graph, step.changes, values)
+            feed(runtime, rows, width)
+            frontiers = dict(step.frontiers)
+            ending = step.frontiers[0][1]
+            if ending != reached:
+                before = states(runtime)
+                late = max((time for changed in rows.values() for _, time, _ in changed), default=reached[0])
+                for at in {reached[0], late}:  # at the first time that completes, or after others
+                    feed(runtime, {"poison": [((poison,), at, 1)]}, width)
+                    try:
+                        runtime.advance(frontiers)
+                    except EbbflowError:
+                        refused += 1
+                        assert states(runtime) == before
+                    else:
+                        before = None  # it was not complete yet
+                    runtime.discard()
+                    feed(runtime, rows, width)
+                    if before is None:
+                        break
+                if before is None:
+                    break
+            runtime.advance(frontiers)
+            reached = ending or reached
+            for name in outputs:
+                taken(runtime, name)
+        runtime.close()
+    assert refused > 5
+
+
+# ---- memory -----------------------------------------------------------------------------------------
+
+
+def test_keys_of_which_nothing_is_left_are_forgotten():
+    s = Sketch()
+    x = s.input("x")
+    s.output("out", s.aggregate(s.join(x, x, {"a": "a"}, a="left.a", b="right.b"), ("a",), n=("sum", "b")))
+    host, words = Host(s.graph, 1, Pool()), []
+    (worker,) = host.workers
+    for cycle in range(6):
+        for sign in (1, -1):
+            rows = [((1000 * cycle + i, i), (2 * cycle + (sign < 0),), sign) for i in range(3000)]
+            host.advance({"x": arrays(rows, 2, 1)}, (), ())
+        for _ in range(3):
+            worker.tidy(1 << 20)
+        words.append(worker.counters()["words"])
+    tables = [int(worker.H[nd + kinds.TB]) for nd in worker.at if worker.H[nd + kinds.TB]]
+    assert all(worker.H[tb + t.COUNT] < 1500 for tb in tables)
+    assert words[-1] <= words[1] + 2000
+    assert not any(kept(worker).values())

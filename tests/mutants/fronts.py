@@ -1,0 +1,114 @@
+"""`python -m tests.mutants.fronts`: bugs planted where queries and streams are read, each for the test that names it.
+
+Rule: as in kept: plain Python, a copy of the whole house.  Those of formats need Spark.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.mutants import durable
+from tests.mutants.mutants import Mutant
+
+RANDOM = "tests/relational/test_random_sql.py::test_a_random_query_is_kept_up_to_date"
+QUERIES = "tests/relational/test_sql.py::test_a_query_is_kept_up_to_date"
+FORMATS, BUILD, GROUPS = "pipeline/formats.py", "relational/build.py", "relational/groups.py"
+ROUNDED = "tests/pipeline/test_formats.py::test_what_would_be_rounded_or_cut_off_is_told"
+
+PLANTED: list[tuple[Mutant, str]] = [
+    (
+        Mutant(
+            "a group of all rows without aggregates has no constant",
+            BUILD,
+            "        if not aggregates:  # the row that others are joined to: a relation without columns carries a "
+            "constant\n",
+            "        if aggregates is None:\n",
+        ),
+        RANDOM,
+    ),
+    (
+        Mutant(
+            "the group of no rows is there beside that of rows",
+            BUILD,
+            "        return self._sum([found, otherwise, negated(self.graph, taken)])\n",
+            "        return self._sum([found, otherwise])\n",
+        ),
+        RANDOM,
+    ),
+    (
+        Mutant(
+            "a constant is no key",
+            GROUPS,
+            "        if node in self.written:",
+            "        if node in self.written and node.find(exp.Query):",
+        ),
+        QUERIES,
+    ),
+    (
+        Mutant(
+            "a key is bound again where it is shown",
+            GROUPS,
+            "        if node in self.written:",
+            "        if node in self.written and not node.find(exp.Query):",
+        ),
+        QUERIES,
+    ),
+    (
+        Mutant(
+            "distinct from is not distinct from",
+            "relational/expressions.py",
+            '    is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)\n',
+            '    is_negated = node.args.get("negate")\n',
+        ),
+        RANDOM,
+    ),
+    (
+        Mutant(
+            "rows of values share what their subqueries add",
+            "relational/query.py",
+            "    computed = tuple(a.Project(source, row) for source, row in zip(sources, columns))\n",
+            "    computed = tuple(a.Project(sources[0], row) for source, row in zip(sources, columns))\n",
+        ),
+        QUERIES,
+    ),
+    (
+        Mutant(
+            "a table is pickled as it was first put together",
+            "frontend/running/table.py",
+            "    return Table(record, encode(values, record, pool), times, weights, coordinates, pool)\n",
+            "    return Table(record, encode(values, record, pool), times, weights[::-1], coordinates[:1], pool)\n",
+        ),
+        "tests/frontend/running/test_table.py::test_a_table_is_the_same_after_pickle_and_copy",
+    ),
+    (
+        Mutant(
+            "times of edits are compared as they are written",
+            FORMATS,
+            '        order = [(self._time(name), cast("DataType", LongType())) for name in self.source.time]\n',
+            '        order = [self._envelope_or(name, "time") for name in self.source.time]\n',
+        ),
+        "tests/pipeline/test_formats.py::test_edits_are_in_the_order_of_their_times_however_they_are_written",
+    ),
+    (
+        Mutant(
+            "digits of a decimal are rounded away",
+            FORMATS,
+            "    return F.when(finer == value, value)\n",
+            "    return value\n",
+        ),
+        ROUNDED,
+    ),
+    (
+        Mutant(
+            "a time of day is today's",
+            FORMATS,
+            '    says_all = column.rlike(MIDNIGHT if wanted.name == "date" else YEAR_FIRST)\n',
+            '    says_all = column.rlike(MIDNIGHT) if wanted.name == "date" else F.lit(True)\n',
+        ),
+        ROUNDED,
+    ),
+]
+
+
+if __name__ == "__main__":
+    sys.exit(durable.main(planted=PLANTED, prog="python -m tests.mutants.fronts", about=__doc__))

@@ -1,0 +1,90 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbflow.operators import value_index
+from ebbflow.operators.reduce import presence_by_round
+from ebbflow.trace import heap as h
+from ebbflow.trace import table as t
+from tests.operators.reduce.test_visit import Key
+
+
+def with_a_past():
+    """A key that earlier slices left something of, so that its values get lines."""
+    key = Key("each", 1)
+    key.add(0, 1, 1, 99)
+    assert key.visit() == [(0, 1, 1, (99,))]
+    key.bench.next_slice()
+    return key
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=120))
+def test_each_value_has_one_line_whether_few_or_many(lanes):
+    key = Key("each", 1)
+    H, W = key.bench.H, key.bench.W
+    so = int(t.segment_of(H, key.tb, key.rc, 1))
+    number = presence_by_round.run_of(H, W, key.nd, key.rc)
+    seen = []
+    for lane in lanes:
+        if lane not in seen:
+            seen.append(lane)
+        place = presence_by_round.line_of(H, W, number, key.sg, so, key.w, key.bench.heap.keep([lane]))
+        assert place == seen.index(lane)
+    run = int(H[W + h.RUNS + h.PTR]) + number * presence_by_round.RUN
+    assert H[run + presence_by_round.LINE_COUNT] == len(seen)
+    assert (H[run + presence_by_round.MASK_OF] > 0) == (len(seen) > value_index.FEW)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([1, -1]))))
+def test_points_are_in_the_order_of_their_ranks_each_once(events):
+    key = Key("each", 1)
+    H, W = key.bench.H, key.bench.W
+    so = int(t.segment_of(H, key.tb, key.rc, 1))
+    number = presence_by_round.run_of(H, W, key.nd, key.rc)
+    presence_by_round.line_of(H, W, number, key.sg, so, key.w, key.bench.heap.keep([7]))
+    at = int(H[int(H[W + h.RUNS + h.PTR]) + presence_by_round.FIRST_LINE])
+    for rank, diff in events:
+        presence_by_round.add_point(H, W, at, rank, diff)
+    base = int(H[W + h.PRESENCE_LINES + h.PTR])
+    words = key.bench.words(
+        base + int(H[base + at + presence_by_round.POINTS]),
+        presence_by_round.POINT * int(H[base + at + presence_by_round.POINT_COUNT]),
+    )
+    expected = []
+    for rank in sorted({rank for rank, _ in events}):
+        expected += [rank, sum(diff for r, diff in events if r == rank), 0]
+    assert words == expected
+
+
+@pytest.mark.interpreted
+def test_a_value_whose_points_cancel_owes_nothing():
+    key = with_a_past()
+    key.add(2, 1, 1, 8)
+    key.visit()
+    key.bench.next_slice()
+    before = key.bench[h.VISITS]
+    key.add(0, 3, 1, 8)
+    key.add(0, 3, -1, 8)
+    assert key.visit() == []
+    assert key.bench[h.VISITS] - before == 1  # although it has an entry at 2
+
+
+@pytest.mark.interpreted
+def test_entries_at_later_rounds_wait_until_their_rounds():
+    key = with_a_past()
+    key.add(2, 1, -1, 7)
+    key.add(0, 1, 1, 7)
+    key.add(2, 2, 1, 8)
+    key.add(0, 2, 1, 9)
+    assert sorted(key.visit()) == [(0, 1, 1, (7,)), (0, 2, 1, (9,)), (2, 1, -1, (7,)), (2, 2, 1, (8,))]
+
+
+def test_where_there_are_too_many_runs_the_key_is_visited_without():
+    key = with_a_past()
+    key.bench[h.PRESENCE_SLICE] = key.bench[h.STEP]
+    key.bench[h.RUNS + h.LEN] = presence_by_round.RUN << presence_by_round.RUN_BITS
+    key.add(0, 1, 1, 7)
+    key.add(0, 2, -1, 7)
+    assert key.visit() == [(0, 1, 1, (7,)), (0, 2, -1, (7,))]
+    assert key.bench.H[key.rc + 1 + t.HEAD] == 0
