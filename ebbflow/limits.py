@@ -17,6 +17,7 @@ COLUMNS = 4096
 COORDINATES = 32
 LOOPS_NESTED = 12
 NODES = 100_000
+TERMS = 20_000
 WORKERS = 64
 TIMES_AT_ONCE = (1 << 19) - 1
 COPIES_KEPT = (1 << 43) - 1
@@ -50,6 +51,7 @@ TABLE = (
         "`NeverSettles` at the step",
     ),
     Limit("nodes of a program, inputs and outputs among them", f"{NODES:,}", "`PlanError` at `run`"),
+    Limit("terms of an expression, a part that is used twice counted twice", f"{TERMS:,}", "`NotAnExpression`"),
     Limit(
         "terms of an expression inside each other, and linear steps in a row",
         "what `sys.getrecursionlimit()` lets Python follow, 300 by default",

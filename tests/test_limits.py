@@ -15,7 +15,7 @@ from ebbflow import limits
 from ebbflow.columns import text_pool as pools
 from ebbflow.engine.host import BARRIER_SLICE, GENERAL_SLICE, SLICE, SLICE_IN_LOOPS
 from ebbflow.engine.worker import WORKERS_AT_MOST
-from ebbflow.errors import NumberOverflow, PlanError, TypeMismatch, WrongDiff, WrongTime
+from ebbflow.errors import NotAnExpression, NumberOverflow, PlanError, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.operators import block, consolidate
 from ebbflow.operators.reduce import presence_by_round, presence_by_value
 from ebbflow.trace import batch, clock, heap, segment, table
@@ -75,6 +75,24 @@ def test_a_wide_distinct_by_several_workers():
     with flow.run(workers=2) as live:
         live.insert("xs", {f"c{i}": np.arange(100) % 9 + i for i in range(2000)})
         assert sorted(row[0] for row in live.commit()["out"].rows()) == list(range(9))
+
+
+def test_terms_of_an_expression():
+    def balanced(terms):  # two columns and a sum are three terms
+        return ebb.col("x") if terms == 1 else balanced(terms // 2 | 1) + balanced(terms - 1 - (terms // 2 | 1))
+
+    flow = ebb.Dataflow()
+    flow.output("out", flow.input("xs", "x long").select(s=balanced(limits.TERMS - 1)))
+    assert flow.compute(xs=[(1,)])["out"].rows() == [(limits.TERMS // 2, 1)]
+    with pytest.raises(NotAnExpression, match="more than 20,000 terms; a part that is used twice counts twice"):
+        balanced(limits.TERMS + 1)
+
+
+def test_an_expression_that_doubles_is_refused_at_once():
+    e = ebb.col("x")
+    with pytest.raises(NotAnExpression, match="more than 20,000 terms"):
+        for _ in range(60):
+            e = e + e
 
 
 def test_coordinates():

@@ -262,7 +262,7 @@ def local_path(place: object) -> str:
                 "cannot be created only if it is absent.",
             )
         path = re.sub(r"^file:/*", "/", path, flags=re.I)
-    return os.path.abspath(path)
+    return os.path.abspath(os.path.expanduser(path))  # "~" is the home, as a shell has it
 
 
 class disk_refusals:

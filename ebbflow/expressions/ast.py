@@ -8,7 +8,10 @@ Rule: these trees are data and hold no types; two trees with the same text are e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ebbflow.errors import NotAnExpression
+from ebbflow.limits import TERMS
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,16 @@ class Applied:
     op: str
     args: tuple[Ast, ...]
     options: tuple[object, ...] = ()
+    terms: int = field(init=False, compare=False, repr=False)  # a part that is written twice counts twice
+
+    def __post_init__(self) -> None:
+        terms = 1 + sum(arg.terms if isinstance(arg, Applied) else 1 for arg in self.args)
+        if terms > TERMS:
+            raise NotAnExpression(
+                f"an expression has more than {TERMS:,} terms; a part that is used twice counts twice.",
+                hint='Make a column of a part that is used several times: with_columns(part=...), then col("part").',
+            )
+        object.__setattr__(self, "terms", terms)
 
     def __str__(self) -> str:
         return f"{self.op}({', '.join([*map(str, self.args), *map(str, self.options)])})"

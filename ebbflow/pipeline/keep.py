@@ -9,6 +9,8 @@ Rule: nothing is claimed to be fresh that is not.  A table of which nobody says 
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -71,7 +73,10 @@ def keep(
     built = dataframe.built(flow, df)
     flow.output(RESULT, Collection(flow.graph, built.number))
     sources, how = _sources(flow, changes)
-    place = checkpoint if checkpoint is not None else tempfile.mkdtemp(prefix="ebbflow-kept-")
+    place = checkpoint
+    if place is None:  # state that nobody can come back to
+        place = tempfile.mkdtemp(prefix="ebbflow-kept-")
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
     query = stream(
         flow, spark, checkpoint=place, inputs=sources, outputs={RESULT: to or each(_unseen)}, trigger=trigger,
         dead_letters=dead_letters, **options,

@@ -140,6 +140,8 @@ def test_a_sweep_leaves_what_is_kept(store):
 def test_places_as_people_write_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert local_path("state") == local_path(tmp_path / "state") == local_path(f"file://{tmp_path}/state")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert local_path("~/state") == str(tmp_path / "state")
     for place in ("s3a://bucket/x", "abfss://c@a/x", "gs://b/x"):
         with pytest.raises(NotACheckpoint):
             local_path(place)

@@ -308,6 +308,8 @@ class Bag:
             rows += [((*row, *[None] * len(others)), count) for row, count in alone.items()]
         origins = [*self.origins, *(other.origins[i] for i in others)]
         roots = [*self.roots, *(other.roots[i] for i in others)]
+        for at, j in shared:  # the key of the right side is the column of the left that equals it
+            origins[at], roots[at] = origins[at] | other.origins[j], roots[at] | other.roots[j]
         if how in ("right", "full"):
             back: dict = {}  # a column on the left that is a key shows the key of a row that is only on the right
             for left, right in pairs:
@@ -316,9 +318,6 @@ class Bag:
                     if at in back:
                         raise Refused("one column that is the partner of two")
                     back[at], types[at] = fn, common([types[at], kind])
-                    if right.op == "column":
-                        j = other.find(*right.parts)
-                        origins[at], roots[at] = origins[at] | other.origins[j], roots[at] | other.roots[j]
             alone = other._kept(self, theirs, mine, "anti").rows
             for row, count in alone.items():
                 shown = [back[i](row) if i in back else None for i in range(len(self.names))]

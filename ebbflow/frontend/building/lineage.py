@@ -117,7 +117,7 @@ def _copied_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
             kept = name in key or isinstance(reducer, n.Top)
             return [(source, name)] if kept else []
         case _:
-            return [(source, name) for source in n.sources_of(graph.nodes[node])]
+            return [(source, name) for source in graph.reads(node)]  # of a loop's variable: its next round, too
 
 
 def _handed_on(expr: Expr) -> Read | None:

@@ -105,3 +105,12 @@ def test_a_column_that_two_columns_may_be_is_refused():
         swapped.rename({"a": "x", "c": "y"}).filter(t.c == "x")
     with pytest.raises(ebb.errors.UnknownColumn, match="several columns may be it: v, c_other"):
         t.join(t, on="n", suffix="_other").rename({"c": "v"}).filter(t.c == "x")
+
+
+def test_a_column_is_followed_around_a_loop_as_often_as_it_moves():
+    flow = ebb.Dataflow()
+    t = flow.input("t", "a long, b long, c long")
+    turned = t.distinct().iterate(lambda now: (now.select(a="b", b="c", c="a") + t).distinct())
+    assert picked(turned.select(only="a").select(v=t.c)) == ["only"]  # after two rounds
+    with pytest.raises(ebb.errors.UnknownColumn, match="several columns may be it: x, y"):
+        turned.select(x="a", y="b").filter(t.c == 1)
