@@ -27,7 +27,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	@if [ -z "$(PYTHON)" ]; then \
 	  echo "ebbflow needs Python 3.11 or newer, and none was found. Debian/Ubuntu: apt-get install python3 python3-venv."; exit 1; fi
 	@rm -f $@
-	@echo "Installing into .venv: about 47 packages, 1.1 GB on disk, once. One to two minutes by pip, seconds by uv."
+	@echo "Installing into .venv: about 66 packages, 2 GB on disk, once. One to two minutes by pip, seconds by uv."
 	@case ",$(EXTRAS)," in *,spark,*) echo "Downloading PySpark, 456 MB, once.";; esac
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && \
@@ -35,7 +35,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	else \
 	  { "$(PYTHON)" -m venv .venv || { echo "Python's venv module did not work. Debian/Ubuntu: apt-get install python3-venv."; exit 1; }; } && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt pip && \
-	  $(BIN)/python -m pip install -q -c constraints.txt --group test --group lint -e ".$(if $(EXTRAS),[$(EXTRAS)])"; \
+	  $(BIN)/python -m pip install $$([ -t 2 ] || echo -q) -c constraints.txt --group test --group lint -e ".$(if $(EXTRAS),[$(EXTRAS)])"; \
 	fi
 	@touch $@
 
@@ -52,7 +52,7 @@ jars: $(READY)
 	@$(BIN)/python -m ebbflow.tools.jars || true
 
 demo: doctor
-	@$(BIN)/python -m ebbflow demo
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/python -m ebbflow demo; else $(BIN)/python -m ebbflow demo --spark; fi
 
 test: doctor warm jars
 	$(PYTEST) -n $(JOBS) --dist worksteal --doctest-modules
@@ -74,13 +74,15 @@ check: $(READY)
 bench: doctor warm .venv/.bench
 	@$(BIN)/python -m ebbflow bench $(BENCH)
 
-# The figures and the reference are written anew, then the site, then the explorer's pages beside it.
+# The figures and the reference are written anew, then the site and the explorer's pages beside it; then every link of
+# the site is followed.
 docs: .venv/.docs
 	$(BIN)/python -m docs.figures
 	$(BIN)/python -m docs.reference
-	$(BIN)/zensical build
+	$(BIN)/zensical build --clean
 	@cp -rL docs/plots site/  # the builder does not follow links
 	$(BIN)/python -m docs.figures --explorer site/explore
+	$(BIN)/python -m docs.links site
 
 reference: $(READY)
 	$(BIN)/python -m docs.reference

@@ -20,7 +20,8 @@ COLOURS = ("#1f77b4", "#d9541e", "#2c9c4b", "#8b5fbf", "#b8860b")
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 2")
 STYLE = (
     "<style>text { fill: #1f2733 } .page { fill: #ffffff } .grid { stroke: #dddddd } .mark { stroke: #5c6675 }"
-    " .short { fill: #2c9c4b } .long { fill: #d9541e } @media (prefers-color-scheme: dark) {"
+    " .short { fill: #2c9c4b } .long { fill: #d9541e } .value { paint-order: stroke; stroke: #ffffff; stroke-width: 5 }"
+    " @media (prefers-color-scheme: dark) { .value { stroke: #161b22 }"
     " text { fill: #e6ebf2 } .page { fill: #161b22 } .grid { stroke: #3a424d } .mark { stroke: #a3adba } }</style>"
 )
 BAR, NAMES = 30, 300  # the height of a bar with its gap, the width of its name
@@ -121,6 +122,7 @@ def bars(title: str, across: str, drawn: list[Bar], mark: float, logarithmic: bo
         f'<rect class="page" width="{WIDTH}" height="{height}"/>',
         f'<text x="20" y="24" font-size="15">{escape(title)}</text>',
     ]
+    values = []
     for i, bar in enumerate(drawn):
         top = TOP + BAR * i
         good = bar.value > mark if logarithmic else bar.value < mark
@@ -128,9 +130,10 @@ def bars(title: str, across: str, drawn: list[Bar], mark: float, logarithmic: bo
         parts.append(f'<text x="{NAMES - 10}" y="{top + 15}" text-anchor="end">{escape(bar.name)}</text>')
         kind = "short" if good else "long"
         parts.append(f'<rect class="{kind}" x="{NAMES}" y="{top}" width="{width}" height="{BAR - 8}" rx="2"/>')
-        parts.append(f'<text x="{NAMES + width + 6}" y="{top + 15}">{escape(bar.shown)}</text>')
+        values.append(f'<text class="value" x="{NAMES + width + 6}" y="{top + 15}">{escape(bar.shown)}</text>')
     bottom = TOP + BAR * len(drawn)
     parts.append(f'<path d="M{at(mark)} {TOP - 8}V{bottom + 4}" class="mark" stroke-dasharray="4 3"/>')
+    parts += values  # above the mark, which may cross them
     parts.append(f'<text x="{at(mark)}" y="{bottom + 20}" text-anchor="middle">{told(mark)}</text>')
     parts.append(f'<text x="20" y="{bottom + 40}">{escape(across)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -6,6 +6,8 @@ same figure is written as an explorer page, where a reader can change the inputs
     python -m docs.figures                          # docs/figures/*.svg
     python -m docs.figures --explorer site/explore  # the same programs as explorer pages
 
+Each explorer page is written twice: whole, and as NAME-figure.html for a frame in a text.
+
 Rule: every number in a figure is computed when the figure is written.
 """
 
@@ -161,17 +163,19 @@ class Figure:
     flow: ebb.Dataflow
     history: tuple[Change, ...]
     shown: Callable[[], list[Panel]]
+    show: ebb.Collection  # that the explorer page begins with
+    until: int | None = None  # the frontier that the page shows; the inputs are closed, if it is left out
 
     def svg(self) -> str:
         return svg(self.shown(), self.described)
 
-    def explore(self, path: Path) -> None:
+    def explore(self, path: Path, parts: tuple[str, ...] | bool = False) -> None:
         def story(live: Any) -> None:
             for name, row, time, diff in self.history:
                 live.apply(name, [row], time=time[0] if len(time) == 1 else time, diff=diff)
-            live.close()
+            live.close() if self.until is None else live.advance_to(self.until)
 
-        self.flow.explore(path, story)
+        self.flow.explore(path, story, figure=parts, show=self.show, title=self.described)
 
 
 def added(name: str, rows: Iterable[tuple[int, ...]], *time: int) -> tuple[Change, ...]:
@@ -194,7 +198,7 @@ def a_bag() -> Figure:
     history = added("sales", [(1, 10), (2, 5)], 0) + added("sales", [(1, 7)], 1) + removed("sales", [(2, 5)], 2)
     rows = lambda: [("sales", changes(sales, history), one), ("totals", changes(totals, history), one)]
     title = "Rows are (shop, amount) and (shop, total)"
-    return Figure("bag", "Sales and their totals by time", flow, history, lambda: [strips(title, rows())])
+    return Figure("bag", "Sales and their totals by time", flow, history, lambda: [strips(title, rows())], totals)
 
 
 def an_index() -> Figure:
@@ -210,7 +214,7 @@ def an_index() -> Figure:
     rows = lambda: [(name, changes(given, history), one) for name, given in zip(names, (orders, areas, both))]
     names = ("orders", "areas", "joined")
     title = "(customer, item), (customer, area), (customer, item, area)"
-    return Figure("join", "A join and its two inputs by time", flow, history, lambda: [strips(title, rows())])
+    return Figure("join", "A join and its two inputs by time", flow, history, lambda: [strips(title, rows())], both)
 
 
 def consistency() -> Figure:
@@ -229,7 +233,8 @@ def consistency() -> Figure:
         ("sum", changes(total, history), one),
     ]
     title = "Transfers, (account, balance), and the sum of all balances"
-    return Figure("consistency", "Balances by time; their sum stays 0", flow, history, lambda: [strips(title, rows())])
+    described = "Balances by time; their sum stays 0"
+    return Figure("consistency", described, flow, history, lambda: [strips(title, rows())], balance, until=2)
 
 
 GRAPH = ((1, 2), (2, 3), (3, 1), (3, 4))
@@ -254,7 +259,7 @@ def a_loop() -> Figure:
     flow, variable, _ = reach()
     history = added("roots", [(1,)], 0) + added("edges", GRAPH, 0) + removed("edges", [(2, 3)], 7)
     shown = lambda: [grid("Nodes reached, by time and round", changes(variable, history, 5), ("time", "round"), one)]
-    return Figure("loop", "The variable of a loop, by time and round", flow, history, shown)
+    return Figure("loop", "The variable of a loop, by time and round", flow, history, shown, variable)
 
 
 def unordered() -> Figure:
@@ -268,7 +273,7 @@ def unordered() -> Figure:
         grid("Prices of an item", changes(prices, history), ("shop", "web"), price),
         grid("The least price", changes(least, history), ("shop", "web"), price),
     ]
-    return Figure("unordered", "A minimum over times of two coordinates", flow, history, shown)
+    return Figure("unordered", "A minimum over times of two coordinates", flow, history, shown, least)
 
 
 def compaction() -> Figure:
@@ -283,11 +288,47 @@ def compaction() -> Figure:
         before = grid("All changes", found, ("time", "round"), one)
         return [before, grid("After folding to time 9", folded(found, [(9, 0)]), ("time", "round"), one)]
 
-    return Figure("compaction", "Changes in a loop before and after compaction", flow, history, shown)
+    return Figure(
+        "compaction", "Changes in a loop before and after compaction", flow, history, shown, variable, until=9
+    )
+
+
+def many_times() -> Figure:
+    flow = ebb.Dataflow()
+    sales = flow.input("sales", "shop long, amount long")
+    totals = sales.group_by("shop").agg(total=ebb.sum("amount"))
+    flow.output("totals", totals)
+    history = added("sales", [(1, 10), (2, 5)], 0) + tuple(
+        change for time in range(1, 9) for change in added("sales", [(time % 2 + 1, time)], time)
+    )
+    rows = lambda: [("sales", changes(sales, history), one), ("totals", changes(totals, history), one)]
+    title = "Nine times in one step; rows are (shop, amount) and (shop, total)"
+    described = "Sales at nine times, handed over at once, and their totals"
+    return Figure("many", described, flow, history, lambda: [strips(title, rows())], totals)
+
+
+def questions() -> list[Figure]:
+    """The answers of docs/quiz.md: explorer pages, without a picture."""
+    start, path = added("roots", [(1,)], 0), added("edges", [(1, 2), (2, 3)], 0)
+    histories = (
+        start + path,
+        start + path + added("edges", [(1, 3)], 5),
+        start + added("edges", [(1, 2), (2, 4), (1, 3), (3, 4)], 0) + removed("edges", [(2, 4)], 6),
+        start + added("edges", [(1, 2), (2, 3), (3, 2)], 0) + removed("edges", [(1, 2)], 4),
+    )
+    answers = []
+    for number, history in enumerate(histories, start=1):
+        flow, variable, _ = reach()
+        answers.append(Figure(f"quiz-{number}", f"Question {number}", flow, history, list, variable))
+    flow = ebb.Dataflow(time=("a", "b"))
+    counts = flow.input("rows", "key long, value long").group_by("key").count()
+    flow.output("counts", counts)
+    history = added("rows", [(1, 10)], 0, 2) + added("rows", [(1, 20)], 3, 0)
+    return [*answers, Figure("quiz-5", "Question 5", flow, history, list, counts)]
 
 
 def figures() -> list[Figure]:
-    return [a_bag(), an_index(), consistency(), a_loop(), unordered(), compaction()]
+    return [a_bag(), an_index(), consistency(), a_loop(), unordered(), compaction(), many_times()]
 
 
 def main() -> None:
@@ -295,11 +336,13 @@ def main() -> None:
     asked.add_argument("--explorer", type=Path, help="write explorer pages into this directory instead")
     place: Path | None = asked.parse_args().explorer
     (place or PLACE).mkdir(parents=True, exist_ok=True)
-    for figure in figures():
-        if place is None:
+    if place is None:
+        for figure in figures():
             (PLACE / f"{figure.name}.svg").write_text(figure.svg(), encoding="utf-8")
-        else:
-            figure.explore(place / f"{figure.name}.html")
+        return
+    for figure in [*figures(), *questions()]:
+        figure.explore(place / f"{figure.name}.html")
+        figure.explore(place / f"{figure.name}-figure.html", ("lattice", "rows", "inputs"))
 
 
 if __name__ == "__main__":

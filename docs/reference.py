@@ -22,6 +22,7 @@ import pyspark.sql.functions
 
 import ebbflow as ebb
 import ebbflow.functions as F
+from docs import pyspark_table
 from ebbflow.frontend import aliases
 from ebbflow.tools import cli
 
@@ -85,6 +86,7 @@ def _pages() -> list[Page]:
         ("column", ebb.Column, "Column", "An expression over the columns of a row."),
         ("text", type(column.str), "Column.str", "Functions of text: `col(\"name\").str.lower()`."),
         ("dates", type(column.dt), "Column.dt", "Functions of dates and timestamps: `col(\"at\").dt.year()`."),
+        ("reader", ebb.Reader, "Reader", "A checkpoint, read from outside: what `ebb.open(dir)` gives."),
         ("table", ebb.Table, "Table", "A result: rows that stay as they are."),
     ]  # fmt: skip
     second = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
@@ -200,6 +202,7 @@ for it. PySpark's own spellings (`groupBy`, `withColumn`, `where` ...) work too:
 - [Options of run and stream](../options.md), each explained
 - [Errors](../troubleshooting.md), each with its cause and what to do
 - [Limits](../limits.md): what is refused because it is too much
+- [PySpark's names](pyspark.md), each with ours or with what to write instead
 - [Command line](commands.md): `ebbflow --help`, and `ebbflow COMMAND --help`
 """
 
@@ -208,9 +211,11 @@ def commands() -> str:
     """The command line, from its own help."""
     parts = [
         "# Command line",
-        "Made from the commands' own help by `python -m docs.reference`. A command ends with status 0, or\n"
-        "with 1 and a sentence; `ebbflow check` ends with 1 if the last step is damaged.\n"
-        "`python -m ebbflow` is the same.",
+        "Made from the commands' own help by `python -m docs.reference`. `python -m ebbflow` is the same.\n\n"
+        "A command ends with status 0 if all is well, with 1 and a sentence after a refusal (`ebbflow check`\n"
+        "also if a step is damaged), and with 2 if the command line itself is not understood. Results go to\n"
+        "standard output, refusals and progress to standard error. `--json` prints data for a script.\n"
+        "`ebbflow completion` prints what your shell needs to complete commands with the Tab key.",
     ]
     for name, command in sorted(cli.main.commands.items()):
         inside = click.Context(command, info_name=f"ebbflow {name}", terminal_width=88, max_content_width=88)
@@ -222,7 +227,7 @@ def contents() -> dict[str, str]:
     """Every page of the reference, by the name of its file."""
     pages = _pages()
     texts = {f"{page.name}.md": written(page) for page in pages}
-    return {"index.md": index(pages), "commands.md": commands(), **texts}
+    return {"index.md": index(pages), "commands.md": commands(), "pyspark.md": pyspark_table.page(), **texts}
 
 
 def main() -> None:

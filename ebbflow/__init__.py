@@ -19,6 +19,8 @@ from ebbflow.frontend.aliases import unknown_name
 from ebbflow.frontend.building.collection import Collection
 from ebbflow.frontend.building.column import Column, col, lit, when
 from ebbflow.frontend.building.dataflow import Dataflow
+from ebbflow.frontend.building.windows import Window
+from ebbflow.frontend.extensions import offer
 from ebbflow.functions import (
     abs,
     any_value,
@@ -28,9 +30,15 @@ from ebbflow.functions import (
     concat,
     count,
     count_distinct,
+    cume_dist,
+    dense_rank,
     exp,
+    first_value,
     floor,
     greatest,
+    lag,
+    last_value,
+    lead,
     least,
     length,
     log,
@@ -38,7 +46,12 @@ from ebbflow.functions import (
     max,
     mean,
     min,
+    nth_value,
+    ntile,
+    percent_rank,
+    rank,
     round,
+    row_number,
     sqrt,
     sum,
     upper,
@@ -46,6 +59,8 @@ from ebbflow.functions import (
 
 if TYPE_CHECKING:  # a type checker sees at once what is loaded on first use
     from ebbflow import algorithms
+    from ebbflow.frontend.running.reader import Reader
+    from ebbflow.frontend.running.reader import open as open
     from ebbflow.frontend.running.session import Session
     from ebbflow.frontend.running.table import Table
     from ebbflow.pipeline.formats import append as append
@@ -65,13 +80,28 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "Collection", "Column", "Dataflow", "EbbflowError", "Schema", "Session", "Table", "abs", "algorithms", "any_value",
-    "avg", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "errors", "exp", "floor", "functions",
-    "greatest", "least", "length", "lit", "log", "lower", "max", "mean", "min", "round", "sqrt", "sum", "upper", "when",
+    "Collection", "Column", "Dataflow", "EbbflowError", "Reader", "Schema", "Session", "Table", "Window", "abs",
+    "algorithms", "any_value", "avg", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "cume_dist",
+    "dense_rank", "errors", "exp", "first_value", "floor", "functions", "greatest", "lag", "last_value", "lead",
+    "least", "length", "lit", "log", "lower", "max", "mean", "min", "nth_value", "ntile", "open", "percent_rank",
+    "rank", "round", "row_number", "sqrt", "sum", "upper", "when",
 ]
 # fmt: on
 
-_LATER = {"Session": "ebbflow.frontend.running.session", "Table": "ebbflow.frontend.running.table"}
+offer(
+    stream="ebbflow.pipeline.stream.stream",
+    sql="ebbflow.relational.sql.collection_of",
+    dataframe="ebbflow.relational.catalyst.dataframe.collection_of",
+    explore="ebbflow.tools.explorer.page.explore",
+    look="ebbflow.tools.explorer.page.Look",
+    recorded_session="ebbflow.tools.explorer.recording.session",
+    serve="ebbflow.tools.explorer.serving.serve",
+)
+_LATER = {
+    "Session": "ebbflow.frontend.running.session",
+    "Table": "ebbflow.frontend.running.table",
+    **dict.fromkeys(("Reader", "open"), "ebbflow.frontend.running.reader"),
+}
 _ON_SPARK = {
     "spark": "ebbflow.runtime.spark.session",
     **dict.fromkeys(("changes", "append", "upsert", "debezium", "change_feed"), "ebbflow.pipeline.formats"),

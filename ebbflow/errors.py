@@ -44,6 +44,9 @@ def users_place() -> Place | None:
     while frame is not None:
         file = frame.f_code.co_filename
         ours = file.startswith((_HERE, "<frozen", *_PYTHON))  # or Python's own, that runs our threads
+        ours = ours or (
+            file == "<string>" and frame.f_globals.get("__name__", "").startswith("ebbflow.")
+        )  # dataclasses
         if not ours and not any(runner in file for runner in _RUNNERS):  # nor who calls us: a command, a Spark task
             return Place(file, frame.f_lineno)
         frame = frame.f_back
@@ -219,10 +222,6 @@ class NoOrder(EbbflowError, AttributeError):
     """The first rows of a collection, which has no order."""
 
 
-class NotBuiltYet(EbbflowError, NotImplementedError):
-    """A part of the interface that is promised and not there yet."""
-
-
 class NumberOverflow(EbbflowError, OverflowError):
     """A number, or a count of rows, that has no place in 64 bits."""
 
@@ -313,6 +312,10 @@ class DeadLetters(EbbflowError):
 
 class UnknownStep(EbbflowError):
     """A step that a checkpoint does not keep."""
+
+
+class UnreadableFile(EbbflowError):
+    """A file that is not there, or cannot be read as the table that it should hold."""
 
 
 class NotATable(EbbflowError):

@@ -16,116 +16,465 @@ from ebbflow.expressions import ast as w
 from ebbflow.frontend import aliases
 from ebbflow.frontend.aliases import unknown_name
 from ebbflow.frontend.building.column import Column, col, lit, named_or, operand, when
+from ebbflow.frontend.functions.aggregates import (
+    approx_percentile,
+    bit_and,
+    bit_or,
+    bit_xor,
+    corr,
+    covar_pop,
+    covar_samp,
+    geometric_mean,
+    kurtosis,
+    max_by,
+    median,
+    min_by,
+    mode,
+    percentile,
+    percentile_approx,
+    product,
+    regr_avgx,
+    regr_avgy,
+    regr_count,
+    regr_intercept,
+    regr_r2,
+    regr_slope,
+    regr_sxx,
+    regr_sxy,
+    regr_syy,
+    skewness,
+    std,
+    stddev,
+    stddev_pop,
+    stddev_samp,
+    var_pop,
+    var_samp,
+    variance,
+)
+from ebbflow.frontend.functions.calling import Given, of, text
+from ebbflow.frontend.functions.dates import (
+    add_months,
+    date_format,
+    date_from_unix_date,
+    date_part,
+    date_trunc,
+    datepart,
+    dayname,
+    dayofweek,
+    dayofyear,
+    extract,
+    from_unixtime,
+    from_utc_timestamp,
+    last_day,
+    make_date,
+    make_timestamp,
+    monthname,
+    months_between,
+    next_day,
+    quarter,
+    timestamp_add,
+    timestamp_diff,
+    timestamp_micros,
+    timestamp_millis,
+    timestamp_seconds,
+    to_date,
+    to_timestamp,
+    to_unix_timestamp,
+    to_utc_timestamp,
+    trunc,
+    try_to_date,
+    try_to_timestamp,
+    unix_date,
+    unix_micros,
+    unix_millis,
+    unix_seconds,
+    unix_timestamp,
+    weekofyear,
+)
+from ebbflow.frontend.functions.numbers import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bin,
+    bit_count,
+    bit_get,
+    bitwise_not,
+    bitwiseNOT,
+    bround,
+    cbrt,
+    conv,
+    cosh,
+    cot,
+    csc,
+    degrees,
+    e,
+    expm1,
+    factorial,
+    getbit,
+    hypot,
+    log1p,
+    nullifzero,
+    pi,
+    pmod,
+    positive,
+    radians,
+    rint,
+    sec,
+    shiftLeft,
+    shiftleft,
+    shiftRight,
+    shiftright,
+    shiftRightUnsigned,
+    shiftrightunsigned,
+    sinh,
+    tanh,
+    toDegrees,
+    toRadians,
+    try_add,
+    try_divide,
+    try_mod,
+    try_multiply,
+    try_subtract,
+    width_bucket,
+    zeroifnull,
+)
+from ebbflow.frontend.functions.texts import (
+    ascii,
+    base64,
+    bit_length,
+    btrim,
+    char,
+    chr,
+    concat_ws,
+    crc32,
+    decode,
+    elt,
+    encode,
+    find_in_set,
+    format_number,
+    format_string,
+    hash,
+    hex,
+    initcap,
+    instr,
+    levenshtein,
+    locate,
+    lpad,
+    md5,
+    octet_length,
+    overlay,
+    position,
+    printf,
+    regexp,
+    regexp_count,
+    regexp_extract,
+    regexp_instr,
+    regexp_like,
+    regexp_replace,
+    regexp_substr,
+    repeat,
+    reverse,
+    rlike,
+    rpad,
+    sha,
+    sha1,
+    sha2,
+    soundex,
+    split_part,
+    substring_index,
+    translate,
+    try_url_decode,
+    unbase64,
+    unhex,
+    url_decode,
+    url_encode,
+    xxhash64,
+)
 
 __all__ = [
     "abs",
+    "acos",
+    "acosh",
+    "add_months",
     "any_value",
+    "approxCountDistinct",
+    "approx_count_distinct",
+    "approx_percentile",
     "asc",
+    "asc_nulls_first",
+    "asc_nulls_last",
+    "ascii",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "avg",
+    "base64",
+    "bin",
+    "bit_and",
+    "bit_count",
+    "bit_get",
+    "bit_length",
+    "bit_or",
+    "bit_xor",
+    "bitwiseNOT",
+    "bitwise_not",
     "bool_and",
     "bool_or",
+    "bround",
+    "btrim",
     "cast",
+    "cbrt",
     "ceil",
     "ceiling",
+    "char",
     "char_length",
     "character_length",
+    "chr",
     "coalesce",
     "col",
     "column",
     "concat",
+    "concat_ws",
     "contains",
+    "conv",
+    "corr",
     "cos",
+    "cosh",
+    "cot",
     "count",
     "countDistinct",
     "count_distinct",
     "count_if",
+    "covar_pop",
+    "covar_samp",
+    "crc32",
+    "csc",
+    "cume_dist",
     "current_date",
     "current_timestamp",
     "date_add",
     "date_diff",
+    "date_format",
+    "date_from_unix_date",
+    "date_part",
     "date_sub",
+    "date_trunc",
     "dateadd",
     "datediff",
+    "datepart",
     "day",
+    "dayname",
     "dayofmonth",
     "dayofweek",
+    "dayofyear",
+    "decode",
+    "degrees",
+    "dense_rank",
     "desc",
+    "desc_nulls_first",
+    "desc_nulls_last",
+    "e",
+    "elt",
+    "encode",
     "endswith",
     "equal_null",
     "every",
     "exp",
+    "expm1",
     "expr",
+    "extract",
+    "factorial",
+    "find_in_set",
     "first",
+    "first_value",
     "floor",
+    "format_number",
+    "format_string",
+    "from_unixtime",
+    "from_utc_timestamp",
+    "geometric_mean",
+    "getbit",
     "greatest",
+    "hash",
+    "hex",
     "hour",
+    "hypot",
     "ifnull",
     "ilike",
+    "initcap",
+    "instr",
     "isnan",
     "isnotnull",
     "isnull",
+    "kurtosis",
+    "lag",
+    "last",
+    "last_day",
+    "last_value",
     "lcase",
+    "lead",
     "least",
     "left",
     "length",
+    "levenshtein",
     "like",
     "lit",
     "ln",
+    "locate",
     "log",
+    "log1p",
     "log2",
     "log10",
     "lower",
+    "lpad",
     "ltrim",
+    "make_date",
+    "make_timestamp",
     "max",
+    "max_by",
+    "md5",
     "mean",
+    "median",
     "min",
+    "min_by",
     "minute",
+    "mode",
     "month",
+    "monthname",
+    "months_between",
     "nanvl",
     "negate",
     "negative",
+    "next_day",
+    "nth_value",
+    "ntile",
     "nullif",
+    "nullifzero",
     "nvl",
     "nvl2",
+    "octet_length",
+    "overlay",
+    "percent_rank",
+    "percentile",
+    "percentile_approx",
+    "pi",
+    "pmod",
+    "position",
+    "positive",
     "pow",
     "power",
+    "printf",
+    "product",
     "quarter",
+    "radians",
+    "rank",
+    "regexp",
+    "regexp_count",
+    "regexp_extract",
+    "regexp_instr",
+    "regexp_like",
+    "regexp_replace",
+    "regexp_substr",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+    "repeat",
     "replace",
+    "reverse",
     "right",
+    "rint",
+    "rlike",
     "round",
+    "row_number",
+    "rpad",
     "rtrim",
+    "sec",
     "second",
+    "sha",
+    "sha1",
+    "sha2",
+    "shiftLeft",
+    "shiftRight",
+    "shiftRightUnsigned",
+    "shiftleft",
+    "shiftright",
+    "shiftrightunsigned",
     "sign",
     "signum",
     "sin",
+    "sinh",
+    "skewness",
     "some",
+    "soundex",
+    "split_part",
     "sqrt",
     "startswith",
+    "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
     "substr",
     "substring",
+    "substring_index",
     "sum",
     "tan",
+    "tanh",
+    "timestamp_add",
+    "timestamp_diff",
+    "timestamp_micros",
+    "timestamp_millis",
+    "timestamp_seconds",
+    "toDegrees",
+    "toRadians",
     "to_date",
     "to_timestamp",
+    "to_unix_timestamp",
+    "to_utc_timestamp",
+    "translate",
     "trim",
+    "trunc",
+    "try_add",
+    "try_divide",
+    "try_mod",
+    "try_multiply",
+    "try_subtract",
+    "try_to_date",
+    "try_to_timestamp",
+    "try_url_decode",
     "ucase",
+    "unbase64",
+    "unhex",
+    "unix_date",
+    "unix_micros",
+    "unix_millis",
+    "unix_seconds",
+    "unix_timestamp",
     "upper",
+    "url_decode",
+    "url_encode",
+    "var_pop",
+    "var_samp",
+    "variance",
     "weekday",
+    "weekofyear",
     "when",
+    "width_bucket",
+    "xxhash64",
     "year",
+    "zeroifnull",
 ]  # fmt: skip
-
-Given = Column | str | object
-
-
-def _of(op: str, *args: Given) -> Column:
-    return Column(w.Applied(op, tuple(named_or(arg).tree for arg in args)))
-
-
-def _text(value: Given) -> Column:
-    """Where PySpark takes plain text: what to look for, what to put in."""
-    return Column(operand(value))
-
 
 # ---- aggregates -----------------------------------------------------------------------------
 
@@ -207,6 +556,8 @@ def count_distinct(column: Given, *more: Given) -> Column:
 
 mean = avg
 countDistinct = count_distinct
+approx_count_distinct = count_distinct  # exact here
+approxCountDistinct = count_distinct
 
 
 def count_if(condition: Given) -> Column:
@@ -240,18 +591,123 @@ every = bool_and
 some = bool_or
 
 
-def first(column: Given) -> Column:
-    """A group has no first row: this says so.
+# ---- functions of a row's place, over a window ----------------------------------------------
 
-    >>> first("x")
-    Traceback (most recent call last):
-        ...
-    ebbflow.errors.NotAnExpression: a group has no first row...
+
+def row_number() -> Column:
+    """The number of a row in its window, from 1; rows that are alike in the order are told apart by the whole row.
+
+    >>> import ebbflow as ebb
+    >>> flow = ebb.Dataflow()
+    >>> sales = flow.input("sales", "shop string, price long")
+    >>> by_price = ebb.Window.partition_by("shop").order_by("-price")
+    >>> flow.output("numbered", sales.with_columns(n=ebb.row_number().over(by_price)))
+    >>> flow.compute(sales=[("a", 1), ("a", 2), ("a", 2), ("b", 4)])["numbered"].rows()
+    [('a', 1, 3, 1), ('a', 2, 1, 1), ('a', 2, 2, 1), ('b', 4, 1, 1)]
     """
-    raise NotAnExpression(
-        "a group has no first row: a collection has no order.",
-        hint='any_value("x") gives one of the values; group_by(...).top(1, order_by="-x") the first row by an order.',
-    )
+    return Column(w.Placed("row_number"))
+
+
+def rank() -> Column:
+    """One more than the rows before a row in its window; rows that are alike in the order have the same.
+
+    >>> rank()
+    Column<rank()>
+    """
+    return Column(w.Placed("rank"))
+
+
+def dense_rank() -> Column:
+    """As rank, without gaps.
+
+    >>> dense_rank()
+    Column<dense_rank()>
+    """
+    return Column(w.Placed("dense_rank"))
+
+
+def percent_rank() -> Column:
+    """(rank - 1) / (rows of the partition - 1), 0 where there is one row.
+
+    >>> percent_rank()
+    Column<percent_rank()>
+    """
+    return Column(w.Placed("percent_rank"))
+
+
+def cume_dist() -> Column:
+    """The share of the partition's rows that are not behind a row.
+
+    >>> cume_dist()
+    Column<cume_dist()>
+    """
+    return Column(w.Placed("cume_dist"))
+
+
+def ntile(n: int) -> Column:
+    """Which of n tiles a row is in; the rows are dealt in order, the first tiles have one more where they do not fit.
+
+    >>> ntile(4)
+    Column<ntile(4)>
+    """
+    return Column(w.Placed("ntile", number=_whole(n, "ntile", 1)))
+
+
+def lag(column: Given, offset: int = 1, default: object = None, ignore_nulls: bool = False) -> Column:
+    """The value so many rows before; `default` where there is no such row.
+
+    >>> lag("x")
+    Column<lead(x, -1)>
+    """
+    return lead(column, -_whole(offset, "lag"), default, ignore_nulls)
+
+
+def lead(column: Given, offset: int = 1, default: object = None, ignore_nulls: bool = False) -> Column:
+    """The value so many rows behind; `default` where there is no such row.
+
+    >>> lead("x", 2, 0)
+    Column<lead(x, 2, 0)>
+    """
+    stands = None if default is None else operand(default)
+    return Column(w.Placed("lead", named_or(column).tree, _whole(offset, "lead"), stands, ignore_nulls))
+
+
+def first_value(column: Given, ignoreNulls: bool = False) -> Column:
+    """The value of the first row of the frame, or the first that is not null.  Also `first`.
+
+    >>> first_value("x")
+    Column<first_value(x)>
+    """
+    return Column(w.Placed("first_value", named_or(column).tree, skips_nulls=ignoreNulls))
+
+
+def last_value(column: Given, ignoreNulls: bool = False) -> Column:
+    """The value of the last row of the frame, or the last that is not null.  Also `last`.
+
+    >>> last_value("x")
+    Column<last_value(x)>
+    """
+    return Column(w.Placed("last_value", named_or(column).tree, skips_nulls=ignoreNulls))
+
+
+def nth_value(column: Given, offset: int, ignoreNulls: bool = False) -> Column:
+    """The value of the nth row of the frame, from 1; null where it has fewer.
+
+    >>> nth_value("x", 2)
+    Column<nth_value(x, 2)>
+    """
+    return Column(w.Placed("nth_value", named_or(column).tree, _whole(offset, "nth_value", 1), skips_nulls=ignoreNulls))
+
+
+first, last = first_value, last_value
+
+
+def _whole(number: object, verb: str, least: int | None = None) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or builtins.abs(number) >= 1 << 31:
+        raise NotAnExpression(f"{verb} takes a whole number; got {number!r}.", hint=f"For example {verb}(..., 2).")
+    if least is not None and number < least:
+        raise NotAnExpression(f"{verb} counts from {least}; got {number}.", hint=f"Give {least} or more.")
+    return number
 
 
 # ---- choice ---------------------------------------------------------------------------------
@@ -265,7 +721,7 @@ def coalesce(*columns: Given) -> Column:
     >>> coalesce("x", lit(0))
     Column<coalesce(x, 0)>
     """
-    return _of("coalesce", *columns)
+    return of("coalesce", *columns)
 
 
 def ifnull(column: Given, other: Given) -> Column:
@@ -274,7 +730,7 @@ def ifnull(column: Given, other: Given) -> Column:
     >>> ifnull("x", lit(0))
     Column<coalesce(x, 0)>
     """
-    return _of("coalesce", column, other)
+    return of("coalesce", column, other)
 
 
 nvl = ifnull
@@ -313,7 +769,7 @@ def equal_null(column: Given, other: Given) -> Column:
     >>> equal_null("x", "y")
     Column<eq_null_safe(x, y)>
     """
-    return _of("eq_null_safe", column, other)
+    return of("eq_null_safe", column, other)
 
 
 def nanvl(column: Given, other: Given) -> Column:
@@ -331,7 +787,7 @@ def isnull(column: Given) -> Column:
     >>> isnull("x")
     Column<is_null(x)>
     """
-    return _of("is_null", column)
+    return of("is_null", column)
 
 
 def isnan(column: Given) -> Column:
@@ -340,7 +796,7 @@ def isnan(column: Given) -> Column:
     >>> isnan("x")
     Column<is_nan(x)>
     """
-    return _of("is_nan", column)
+    return of("is_nan", column)
 
 
 def greatest(*columns: Given) -> Column:
@@ -349,7 +805,7 @@ def greatest(*columns: Given) -> Column:
     >>> greatest("x", "y")
     Column<greatest(x, y)>
     """
-    return _of("greatest", *columns)
+    return of("greatest", *columns)
 
 
 def least(*columns: Given) -> Column:
@@ -358,7 +814,7 @@ def least(*columns: Given) -> Column:
     >>> least("x", "y")
     Column<least(x, y)>
     """
-    return _of("least", *columns)
+    return of("least", *columns)
 
 
 def cast(column: Given, kind: object) -> Column:
@@ -388,6 +844,42 @@ def desc(column: Given) -> Column:
     return named_or(column).desc()
 
 
+def asc_nulls_first(column: Given) -> Column:
+    """For the order of a window: nulls, then the smallest.
+
+    >>> asc_nulls_first("x")
+    Column<x>
+    """
+    return named_or(column).asc_nulls_first()
+
+
+def asc_nulls_last(column: Given) -> Column:
+    """For the order of a window: the smallest first, nulls last.
+
+    >>> asc_nulls_last("x")
+    Column<x>
+    """
+    return named_or(column).asc_nulls_last()
+
+
+def desc_nulls_first(column: Given) -> Column:
+    """For the order of a window: nulls, then the largest.
+
+    >>> desc_nulls_first("x")
+    Column<x>
+    """
+    return named_or(column).desc_nulls_first()
+
+
+def desc_nulls_last(column: Given) -> Column:
+    """For the order of a window: the largest first, nulls last.
+
+    >>> desc_nulls_last("x")
+    Column<x>
+    """
+    return named_or(column).desc_nulls_last()
+
+
 # ---- numbers --------------------------------------------------------------------------------
 
 
@@ -397,7 +889,7 @@ def abs(column: Given) -> Column:
     >>> abs("x")
     Column<abs(x)>
     """
-    return _of("abs", column)
+    return of("abs", column)
 
 
 def sqrt(column: Given) -> Column:
@@ -406,7 +898,7 @@ def sqrt(column: Given) -> Column:
     >>> sqrt("x")
     Column<sqrt(x)>
     """
-    return _of("sqrt", column)
+    return of("sqrt", column)
 
 
 def exp(column: Given) -> Column:
@@ -415,19 +907,27 @@ def exp(column: Given) -> Column:
     >>> exp("x")
     Column<exp(x)>
     """
-    return _of("exp", column)
+    return of("exp", column)
 
 
-def log(column: Given) -> Column:
+def ln(column: Given) -> Column:
     """The natural logarithm; null at zero and below.
+
+    >>> ln("x")
+    Column<log(x)>
+    """
+    return of("log", column)
+
+
+def log(base: Given, column: Given = None) -> Column:
+    """The natural logarithm, or with two arguments that of the second to the first as base; null at 0 and below.
 
     >>> log("x")
     Column<log(x)>
+    >>> log(2, "x")
+    Column<log_of(2, x)>
     """
-    return _of("log", column)
-
-
-ln = log
+    return of("log", base) if column is None else of("log_of", base, column)
 
 
 def log2(column: Given) -> Column:
@@ -436,7 +936,7 @@ def log2(column: Given) -> Column:
     >>> log2("x")
     Column<log2(x)>
     """
-    return _of("log2", column)
+    return of("log2", column)
 
 
 def log10(column: Given) -> Column:
@@ -445,7 +945,7 @@ def log10(column: Given) -> Column:
     >>> log10("x")
     Column<log10(x)>
     """
-    return _of("log10", column)
+    return of("log10", column)
 
 
 def pow(column: Given, exponent: Given) -> Column:
@@ -454,28 +954,28 @@ def pow(column: Given, exponent: Given) -> Column:
     >>> pow("x", 2)
     Column<pow(x, 2)>
     """
-    return _of("pow", column, exponent)
+    return of("pow", column, exponent)
 
 
 power = pow
 
 
-def floor(column: Given) -> Column:
+def floor(column: Given, scale: int | None = None) -> Column:
     """The next whole number below, a long; of a decimal a decimal.
 
     >>> floor("x")
     Column<floor(x)>
     """
-    return _of("floor", column)
+    return of("floor", column) if scale is None else of("floor_to", column, scale)
 
 
-def ceil(column: Given) -> Column:
+def ceil(column: Given, scale: int | None = None) -> Column:
     """The next whole number above, a long; of a decimal a decimal.
 
     >>> ceil("x")
     Column<ceil(x)>
     """
-    return _of("ceil", column)
+    return of("ceil", column) if scale is None else of("ceil_to", column, scale)
 
 
 ceiling = ceil
@@ -487,7 +987,7 @@ def round(column: Given, scale: int = 0) -> Column:
     >>> round("x", 2)
     Column<round(x, 2)>
     """
-    return _of("round", column, scale)
+    return of("round", column, scale)
 
 
 def sin(column: Given) -> Column:
@@ -496,7 +996,7 @@ def sin(column: Given) -> Column:
     >>> sin("x")
     Column<sin(x)>
     """
-    return _of("sin", column)
+    return of("sin", column)
 
 
 def cos(column: Given) -> Column:
@@ -505,7 +1005,7 @@ def cos(column: Given) -> Column:
     >>> cos("x")
     Column<cos(x)>
     """
-    return _of("cos", column)
+    return of("cos", column)
 
 
 def tan(column: Given) -> Column:
@@ -514,7 +1014,7 @@ def tan(column: Given) -> Column:
     >>> tan("x")
     Column<tan(x)>
     """
-    return _of("tan", column)
+    return of("tan", column)
 
 
 def sign(column: Given) -> Column:
@@ -523,7 +1023,7 @@ def sign(column: Given) -> Column:
     >>> sign("x")
     Column<sign(x)>
     """
-    return _of("sign", column)
+    return of("sign", column)
 
 
 signum = sign
@@ -535,7 +1035,7 @@ def negative(column: Given) -> Column:
     >>> negative("x")
     Column<neg(x)>
     """
-    return _of("neg", column)
+    return of("neg", column)
 
 
 negate = negative
@@ -550,7 +1050,7 @@ def lower(column: Given) -> Column:
     >>> lower("name")
     Column<lower(name)>
     """
-    return _of("lower", column)
+    return of("lower", column)
 
 
 def upper(column: Given) -> Column:
@@ -559,7 +1059,7 @@ def upper(column: Given) -> Column:
     >>> upper("name")
     Column<upper(name)>
     """
-    return _of("upper", column)
+    return of("upper", column)
 
 
 def length(column: Given) -> Column:
@@ -568,7 +1068,7 @@ def length(column: Given) -> Column:
     >>> length("name")
     Column<length(name)>
     """
-    return _of("length", column)
+    return of("length", column)
 
 
 def substring(column: Given, start: Given, length: Given) -> Column:
@@ -577,7 +1077,7 @@ def substring(column: Given, start: Given, length: Given) -> Column:
     >>> substring("name", 1, 3)
     Column<substr(name, 1, 3)>
     """
-    return _of("substr", column, start, length)
+    return of("substr", column, start, length)
 
 
 substr = substring
@@ -589,7 +1089,7 @@ def concat(*columns: Given) -> Column:
     >>> concat("first", lit(" "), "last")
     Column<concat(first, ' ', last)>
     """
-    return _of("concat", *columns)
+    return of("concat", *columns)
 
 
 def left(column: Given, length: Given) -> Column:
@@ -598,7 +1098,7 @@ def left(column: Given, length: Given) -> Column:
     >>> left("name", 3)
     Column<substr(name, 1, 3)>
     """
-    return _of("substr", column, 1, length)
+    return of("substr", column, 1, length)
 
 
 def right(column: Given, length: Given) -> Column:
@@ -608,7 +1108,7 @@ def right(column: Given, length: Given) -> Column:
     Column<when(and(le(3, 0), not(is_null(name))), '', substr(name, neg(3), 3))>
     """
     none = (named_or(length) <= 0) & isnotnull(column)
-    return when(none, "").otherwise(_of("substr", column, _of("neg", length), length))
+    return when(none, "").otherwise(of("substr", column, of("neg", length), length))
 
 
 def ilike(column: Given, pattern: Given) -> Column:
@@ -626,7 +1126,7 @@ def contains(column: Given, text: Given) -> Column:
     >>> contains("name", "a")
     Column<contains(name, 'a')>
     """
-    return _of("contains", column, _text(text))
+    return of("contains", column, Column(operand(text)))
 
 
 def startswith(column: Given, text: Given) -> Column:
@@ -635,7 +1135,7 @@ def startswith(column: Given, text: Given) -> Column:
     >>> startswith("name", "a")
     Column<starts_with(name, 'a')>
     """
-    return _of("starts_with", column, _text(text))
+    return of("starts_with", column, Column(operand(text)))
 
 
 def endswith(column: Given, text: Given) -> Column:
@@ -644,7 +1144,7 @@ def endswith(column: Given, text: Given) -> Column:
     >>> endswith("name", "a")
     Column<ends_with(name, 'a')>
     """
-    return _of("ends_with", column, _text(text))
+    return of("ends_with", column, Column(operand(text)))
 
 
 def like(column: Given, pattern: Given) -> Column:
@@ -653,34 +1153,34 @@ def like(column: Given, pattern: Given) -> Column:
     >>> like("name", "%b_")
     Column<like(name, '%b_')>
     """
-    return _of("like", column, _text(pattern))
+    return of("like", column, Column(operand(pattern)))
 
 
-def trim(column: Given) -> Column:
-    """Without spaces at both ends.
+def trim(column: Given, these: Given = None) -> Column:
+    """Without spaces, or these characters, at both ends.
 
     >>> trim("name")
     Column<trim(name)>
     """
-    return _of("trim", column)
+    return of("trim", column, None if these is None else text(these))
 
 
-def ltrim(column: Given) -> Column:
-    """Without spaces at the start.
+def ltrim(column: Given, these: Given = None) -> Column:
+    """Without spaces, or these characters, at the start.
 
     >>> ltrim("name")
     Column<ltrim(name)>
     """
-    return _of("ltrim", column)
+    return of("ltrim", column, None if these is None else text(these))
 
 
-def rtrim(column: Given) -> Column:
-    """Without spaces at the end.
+def rtrim(column: Given, these: Given = None) -> Column:
+    """Without spaces, or these characters, at the end.
 
     >>> rtrim("name")
     Column<rtrim(name)>
     """
-    return _of("rtrim", column)
+    return of("rtrim", column, None if these is None else text(these))
 
 
 def replace(column: Given, search: Given, by: Given = "") -> Column:
@@ -689,7 +1189,7 @@ def replace(column: Given, search: Given, by: Given = "") -> Column:
     >>> replace("name", "a", "b")
     Column<replace(name, 'a', 'b')>
     """
-    return _of("replace", column, _text(search), _text(by))
+    return of("replace", column, Column(operand(search)), Column(operand(by)))
 
 
 lcase = lower
@@ -707,7 +1207,7 @@ def year(column: Given) -> Column:
     >>> year("at")
     Column<year(at)>
     """
-    return _of("year", column)
+    return of("year", column)
 
 
 def month(column: Given) -> Column:
@@ -716,16 +1216,7 @@ def month(column: Given) -> Column:
     >>> month("at")
     Column<month(at)>
     """
-    return _of("month", column)
-
-
-def quarter(column: Given) -> Column:
-    """1 to 4.
-
-    >>> quarter("at")
-    Column<floordiv(add(month(at), 2), 3)>
-    """
-    return (month(column) + 2) // 3
+    return of("month", column)
 
 
 def day(column: Given) -> Column:
@@ -734,7 +1225,7 @@ def day(column: Given) -> Column:
     >>> day("at")
     Column<day(at)>
     """
-    return _of("day", column)
+    return of("day", column)
 
 
 dayofmonth = day
@@ -746,7 +1237,7 @@ def hour(column: Given) -> Column:
     >>> hour("at")
     Column<hour(at)>
     """
-    return _of("hour", column)
+    return of("hour", column)
 
 
 def minute(column: Given) -> Column:
@@ -755,7 +1246,7 @@ def minute(column: Given) -> Column:
     >>> minute("at")
     Column<minute(at)>
     """
-    return _of("minute", column)
+    return of("minute", column)
 
 
 def second(column: Given) -> Column:
@@ -764,7 +1255,7 @@ def second(column: Given) -> Column:
     >>> second("at")
     Column<second(at)>
     """
-    return _of("second", column)
+    return of("second", column)
 
 
 def weekday(column: Given) -> Column:
@@ -773,16 +1264,7 @@ def weekday(column: Given) -> Column:
     >>> weekday("at")
     Column<weekday(at)>
     """
-    return _of("weekday", column)
-
-
-def dayofweek(column: Given) -> Column:
-    """1 is Sunday, 7 is Saturday, as in Spark.
-
-    >>> dayofweek("at")
-    Column<cast(add(mod(add(weekday(at), 1), 7), 1), int)>
-    """
-    return ((weekday(column) + 1) % 7 + 1).cast("int")
+    return of("weekday", column)
 
 
 def date_add(column: Given, days: Given) -> Column:
@@ -791,7 +1273,7 @@ def date_add(column: Given, days: Given) -> Column:
     >>> date_add("day", 7)
     Column<date_add(day, 7)>
     """
-    return _of("date_add", column, days)
+    return of("date_add", column, days)
 
 
 dateadd = date_add
@@ -803,7 +1285,7 @@ def date_sub(column: Given, days: Given) -> Column:
     >>> date_sub("day", 7)
     Column<date_add(day, neg(7))>
     """
-    return _of("date_add", column, _of("neg", days))
+    return of("date_add", column, of("neg", days))
 
 
 def date_diff(end: Given, start: Given) -> Column:
@@ -812,28 +1294,10 @@ def date_diff(end: Given, start: Given) -> Column:
     >>> date_diff("end", "start")
     Column<date_diff(end, start)>
     """
-    return _of("date_diff", end, start)
+    return of("date_diff", end, start)
 
 
 datediff = date_diff
-
-
-def to_date(column: Given) -> Column:
-    """Read as a date; null where that fails.
-
-    >>> to_date("at")
-    Column<cast(at, date)> as at
-    """
-    return named_or(column).cast("date")
-
-
-def to_timestamp(column: Given) -> Column:
-    """Read as a timestamp; null where that fails.
-
-    >>> to_timestamp("at")
-    Column<cast(at, timestamp)> as at
-    """
-    return named_or(column).cast("timestamp")
 
 
 # ---- what cannot be -------------------------------------------------------------------------

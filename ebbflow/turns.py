@@ -58,8 +58,8 @@ class Turns:
         if turns.is_taken or turns.line:
             return turns.serve("insert", self._insert, rows)
         with turns.lock:
-            turns.is_taken = True
             try:
+                turns.is_taken = True
                 return self._insert(rows)
             finally:
                 turns.is_taken = False
@@ -81,8 +81,8 @@ class Turns:
         if self.is_taken or self.line:
             return self.serve(verb, do, *args)
         with self.lock:
-            self.is_taken = True
             try:
+                self.is_taken = True
                 return do(*args)
             finally:
                 self.is_taken = False
@@ -98,8 +98,8 @@ class Turns:
                 while self.line[0] is not mine:
                     mine.gate.acquire()
                 with self.lock:
-                    self.is_taken = True
                     try:
+                        self.is_taken = True
                         self.leave(mine)
                         return do(*args)
                     finally:

@@ -8,8 +8,9 @@ import pytest
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow.errors import NotAnExpression
+from tests.relational.function_questions import CALLS, SCHEMA
 
-REFUSED = {"first", "current_date", "current_timestamp", "expr"}
+REFUSED = {"current_date", "current_timestamp", "expr"}
 SPECIAL = {"col", "column", "lit", "when"}
 
 
@@ -74,13 +75,24 @@ def arguments(name):
 
 
 AGGREGATES = {"count", "sum", "avg", "mean", "min", "max", "any_value", "count_distinct", "countDistinct"}
+AGGREGATES |= {"approx_count_distinct", "approxCountDistinct"}
+STATISTICS = {name for name in F.__all__ if getattr(F, name).__module__ == "ebbflow.frontend.functions.aggregates"}
 OF_CONDITIONS = {"count_if", "bool_and", "bool_or", "every", "some"}
 ORDERS = {"asc", "desc"}
+OF_WINDOWS = {"cume_dist", "dense_rank", "first", "first_value", "lag", "last", "last_value", "lead", "nth_value"}
+OF_WINDOWS |= {"ntile", "percent_rank", "rank", "row_number"}  # tests/frontend/building/test_windows.py
 
 
-@pytest.mark.parametrize("name", sorted(set(F.__all__) - REFUSED - SPECIAL - AGGREGATES - OF_CONDITIONS - ORDERS))
+@pytest.mark.parametrize(
+    "name", sorted(set(F.__all__) - REFUSED - SPECIAL - AGGREGATES - STATISTICS - OF_CONDITIONS - ORDERS - OF_WINDOWS)
+)
 def test_a_function_of_a_row_makes_a_column(rows, name):
-    assert rows.select(out=getattr(F, name)(*arguments(name))).columns == ["out"]
+    if name in CALLS:
+        rows = ebb.Dataflow().input("rows", SCHEMA)
+        column = CALLS[name](F, {each: ebb.col(each) for each in rows.columns})
+    else:
+        column = getattr(F, name)(*arguments(name))
+    assert rows.select(out=column).columns == ["out"]
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES))

@@ -24,6 +24,13 @@ from tests.trace.heaps import Bench
 PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
 
 
+def test_an_is_in_that_is_too_long_names_the_line_and_the_semijoin():
+    rows = ebb.Dataflow().input("xs", "x long")
+    with pytest.raises(ebb.EbbflowError) as told:
+        rows.filter(rows.x.is_in(list(range(30_000))))
+    assert "test_limits.py" in str(told.value.at) and "semijoin" in told.value.hint
+
+
 def test_the_page_is_up_to_date():
     assert PAGE.read_text() == limits.page(), "write limits.page() to docs/limits.md again"
 
@@ -164,8 +171,8 @@ def test_times_of_several_coordinates_that_are_alive_at_once():
         bench = Bench(coordinates=2, general=True, reserve=1 << 29)
         rows = np.stack([np.arange(times), times - np.arange(times)], axis=1)
         ranks = np.empty(times, np.int64)
-        clock.intern_rows(bench.H, bench.W, np.ascontiguousarray(rows), ranks)
-        assert (bench[heap.ERROR] == 0) == fits
+        clock.intern_rows(bench.W, np.ascontiguousarray(rows), ranks)
+        assert (bench.header.error == 0) == fits
         assert not fits or ranks.max() == times - 1
 
 
@@ -257,11 +264,11 @@ def test_no_slice_has_more_times_than_ranks():
 
 
 def test_the_list_of_columns_has_room_for_the_widest():
-    assert limits.COLUMNS <= block.MOST_COLUMNS and block.ROOM - block.COLUMNS_AT >= 4 * limits.COLUMNS
+    assert limits.COLUMNS <= block.MOST_COLUMNS and block.Block.FIELDS["columns"].number >= limits.COLUMNS
 
 
 def test_there_is_mail_for_every_worker():
-    assert WORKERS_AT_MOST == limits.WORKERS and heap.OUTBOXES + heap.VECTOR * limits.WORKERS <= heap.COLD
+    assert WORKERS_AT_MOST == limits.WORKERS and heap.Worker.FIELDS["outboxes"].number >= limits.WORKERS
 
 
 def test_an_entry_of_the_directory_holds_the_number_of_any_key_of_a_batch():

@@ -25,7 +25,7 @@ from ebbflow.columns.schema import LONG, NULL, Field, Type
 from ebbflow.columns.text_pool import ODD, Pool, are_ascii, are_rising, intern, is_there, text_begins
 from ebbflow.limits import TEXT_BYTES
 from ebbflow.native.kernel import address_of, inline, kernel
-from ebbflow.native.memory import all_memory, call_back, load_lane, store_lane
+from ebbflow.native.memory import H, call_back, load_lane, store_lane
 
 # A struct of Arrow's C interface, in words; `RELEASE` is a function, the lists are addresses of addresses.
 LENGTH, NULL_COUNT, OFFSET, BUFFERS_AT, CHILDREN_AT, RELEASE, STRUCT = 0, 1, 2, 5, 6, 8, 10
@@ -58,7 +58,7 @@ ANY = (NULL + 1, -(NULL + 1))
 
 
 @inline
-def element(H, form, data, i):
+def element(form, data, i):
     """needs: a form of numbers; data: the address of whole elements.  leaves: element i as a lane."""
     if form == WORD:
         return H[(data >> 3) - 1 + i]
@@ -84,7 +84,7 @@ def element(H, form, data, i):
 
 
 @kernel
-def read_numbers(H, form, least, most, data, start, n, to):
+def read_numbers(form, least, most, data, start, n, to):
     """Elements of a form, none of them null, as a lane.  Returns whether all are within their bounds."""
     outside = 0
     if form == WORD:
@@ -116,19 +116,19 @@ def read_numbers(H, form, least, most, data, start, n, to):
             H[to + n - 1] = w
         return outside == 0
     for i in range(n):
-        w = element(H, form, data, start + i)
+        w = element(form, data, start + i)
         outside |= (w < least) | (w > most)
         H[to + i] = w
     return outside == 0
 
 
 @kernel
-def read_some(H, form, least, most, bits, data, start, n, to):
+def read_some(form, least, most, bits, data, start, n, to):
     """The same where some are null."""
     for i in range(n):
         w = NULL
-        if is_there(H, bits, start + i):
-            w = element(H, form, data, start + i)
+        if is_there(bits, start + i):
+            w = element(form, data, start + i)
             if w < least or w > most:
                 return False
         H[to + i] = w
@@ -136,11 +136,11 @@ def read_some(H, form, least, most, bits, data, start, n, to):
 
 
 @kernel
-def read_decimals(H, most, bits, data, start, n, to):
+def read_decimals(most, bits, data, start, n, to):
     """The same for numbers of two words each."""
     for i in range(n):
         w = NULL
-        if is_there(H, bits, start + i):
+        if is_there(bits, start + i):
             p = (data >> 3) - 1 + 2 * (start + i)
             w = H[p]
             if H[p + 1] != w >> 63 or w < -most or w > most:
@@ -150,13 +150,13 @@ def read_decimals(H, most, bits, data, start, n, to):
 
 
 @kernel
-def count_nulls(H, bits, start, n):
+def count_nulls(bits, start, n):
     """How many of n bits from `start` on are not set."""
     there = 0
     i = start
     end = start + n
     while i < end and ((bits + (i >> 3)) & 7 != 0 or i & 7 != 0):
-        there += is_there(H, bits, i)
+        there += is_there(bits, i)
         i += 1
     p = ((bits + (i >> 3)) >> 3) - 1
     words = (end - i) >> 6 if i < end else 0
@@ -168,13 +168,13 @@ def count_nulls(H, bits, start, n):
         there += ((x * 0x0101010101010101) >> 56) & 0xFF
     i += words << 6
     while i < end:
-        there += is_there(H, bits, i)
+        there += is_there(bits, i)
         i += 1
     return n - there
 
 
 @inline
-def read_lanes(H, pool, words, ids, rows, first):
+def read_lanes(pool, words, ids, rows, first):
     """The same, and whoever made the struct is not told."""
     n = words[LENGTH]
     lanes_at = np.int64(rows.ctypes.data) // 8 - 1
@@ -189,7 +189,7 @@ def read_lanes(H, pool, words, ids, rows, first):
         buffers = (H[c + BUFFERS_AT] >> 3) - 1
         bits = H[buffers]
         if bits and words[ROW] == 0:
-            nulls = count_nulls(H, bits, start, n)
+            nulls = count_nulls(bits, start, n)
             if H[c + NULL_COUNT] >= 0 and H[c + NULL_COUNT] != nulls:
                 return REFUSED
             if nulls == 0:
@@ -200,36 +200,34 @@ def read_lanes(H, pool, words, ids, rows, first):
             return REFUSED
         if n and TEXT <= form and words[ROW] == 0:
             wide = form == WIDE_TEXT or form == WIDE_LOOKED
-            if data & (7 if wide else 3) or not are_rising(H, data, wide, start, n):
+            if data & (7 if wide else 3) or not are_rising(data, wide, start, n):
                 return REFUSED
-            if wide and text_begins(H, data, wide, start + n) - text_begins(H, data, wide, start) > TEXT_BYTES:
+            if wide and text_begins(data, wide, start + n) - text_begins(data, wide, start) > TEXT_BYTES:
                 return REFUSED  # one of them may be too long
         if form == LOOKED or form == WIDE_LOOKED:
             if n:
-                begin = H[buffers + 2] + text_begins(H, data, form == WIDE_LOOKED, start)
-                end = H[buffers + 2] + text_begins(H, data, form == WIDE_LOOKED, start + n)
-                if words[BELIEVED] == 0 and not are_ascii(H, begin, end):
+                begin = H[buffers + 2] + text_begins(data, form == WIDE_LOOKED, start)
+                end = H[buffers + 2] + text_begins(data, form == WIDE_LOOKED, start + n)
+                if words[BELIEVED] == 0 and not are_ascii(begin, end):
                     return NOT_ASCII
-                match_texts(H, ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
+                match_texts(ids[r + LEAST], bits, data, form == WIDE_LOOKED, H[buffers + 2], start, n, to)
         elif form == TEXT or form == WIDE_TEXT:
             wide = form == WIDE_TEXT
             if n:
-                row = intern(H, pool, bits, data, wide, H[buffers + 2], start, n, to, words[ROW])
+                row = intern(pool, bits, data, wide, H[buffers + 2], start, n, to, words[ROW])
                 if row < n:
                     words[ROW] = row
-                    words[NEEDED] = text_begins(H, data, wide, start + row + 1) - text_begins(
-                        H, data, wide, start + row
-                    )
+                    words[NEEDED] = text_begins(data, wide, start + row + 1) - text_begins(data, wide, start + row)
                     return NO_ROOM
         elif n and data & 7 != 0:
             return REFUSED
         elif form == DECIMAL:
-            if not read_decimals(H, ids[r + MOST], bits, data, start, n, to):
+            if not read_decimals(ids[r + MOST], bits, data, start, n, to):
                 return REFUSED
         elif bits:
-            if not read_some(H, form, ids[r + LEAST], ids[r + MOST], bits, data, start, n, to):
+            if not read_some(form, ids[r + LEAST], ids[r + MOST], bits, data, start, n, to):
                 return REFUSED
-        elif not read_numbers(H, form, ids[r + LEAST], ids[r + MOST], data, start, n, to):
+        elif not read_numbers(form, ids[r + LEAST], ids[r + MOST], data, start, n, to):
             return REFUSED
         words[LANE] = lane + 1
         words[ROW] = 0
@@ -246,7 +244,7 @@ def read_batch(pool, words, ids, rows, first):
             the next one.  Or NO_ROOM: the pool must grow for the text at ROW of LANE, of NEEDED bytes.  Or NOT_ASCII:
             whoever asks has to see whether text that is only looked at is UTF-8, and to say so in BELIEVED.
     """
-    outcome = read_lanes(all_memory(), pool, words, ids, rows, first)
+    outcome = read_lanes(pool, words, ids, rows, first)
     if outcome != NO_ROOM and outcome != NOT_ASCII:
         words[LANE] = 0
         words[ROW] = 0

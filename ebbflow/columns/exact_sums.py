@@ -14,6 +14,7 @@ import numpy as np
 from ebbflow.columns.schema import DIGITS as DECIMAL_DIGITS
 from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import H
 
 INT_WORDS = 2
 """Low word, high word; together a two's complement number of 128 bits."""
@@ -54,7 +55,7 @@ def product(a, b):
 
 
 @inline
-def add_word(H, p, word, carry):
+def add_word(p, word, carry):
     """needs: carry 0 or 1.  leaves: H[p] with both added; the carry out of it."""
     s = H[p] + word
     out = 1 if below(s, word) else 0
@@ -69,30 +70,30 @@ def add_word(H, p, word, carry):
 
 
 @kernel
-def int_add(H, acc, value, diff):
+def int_add(acc, value, diff):
     """needs: a total at acc; value is not NULL.  leaves: value added diff times."""
     low, high = product(np.int64(value), np.int64(diff))
-    carry = add_word(H, acc, low, 0)
+    carry = add_word(acc, low, 0)
     H[acc + 1] += high + carry
     return 0
 
 
 @kernel
-def int_merge(H, acc, other):
+def int_merge(acc, other):
     """needs: two totals.  leaves: their sum at acc."""
-    carry = add_word(H, acc, H[other], 0)
+    carry = add_word(acc, H[other], 0)
     H[acc + 1] += H[other + 1] + carry
     return 0
 
 
 @inline
-def int_fits(H, acc):
+def int_fits(acc):
     """Whether the total is a value of a lane: 64 bits, and not the word kept for null."""
     return H[acc + 1] == (H[acc] >> 63) and H[acc] != NULL
 
 
 @inline
-def int_read(H, acc):
+def int_read(acc):
     """needs: int_fits.  leaves: the total as a lane."""
     return H[acc]
 
@@ -163,13 +164,13 @@ def quotient(low, high, divisor):
 
 
 @kernel
-def int_quotient(H, acc, divisor):
+def int_quotient(acc, divisor):
     """needs: a total; divisor is neither 0 nor -2**63.  leaves: the double nearest to total / divisor, as a lane."""
     return quotient(H[acc], H[acc + 1], divisor)
 
 
 @inline
-def int_fits_decimal(H, acc):
+def int_fits_decimal(acc):
     """Whether the total is a decimal that a lane holds."""
     return H[acc + 1] == (H[acc] >> 63) and -LARGEST_DECIMAL <= H[acc] <= LARGEST_DECIMAL
 
@@ -228,7 +229,7 @@ def rounded_quotient(low, high, divisor, digits):
 
 
 @kernel
-def float_add(H, acc, lane, diff):
+def float_add(acc, lane, diff):
     """needs: a total at acc; lane is a float's and not NULL.  leaves: that float added diff times."""
     lane = np.int64(lane)
     diff = np.int64(diff)
@@ -255,35 +256,35 @@ def float_add(H, acc, lane, diff):
     shift = exponent & 63
     p = acc + (exponent >> 6)
     if shift == 0:
-        carry = add_word(H, p, low, 0)
-        carry = add_word(H, p + 1, high, carry)
+        carry = add_word(p, low, 0)
+        carry = add_word(p + 1, high, carry)
         p += 2
     else:
         back = 64 - shift
         mask = (1 << shift) - 1
-        carry = add_word(H, p, low << shift, 0)
-        carry = add_word(H, p + 1, (high << shift) | ((low >> back) & mask), carry)
-        carry = add_word(H, p + 2, high >> back, carry)
+        carry = add_word(p, low << shift, 0)
+        carry = add_word(p + 1, (high << shift) | ((low >> back) & mask), carry)
+        carry = add_word(p + 2, high >> back, carry)
         p += 3
     while p < acc + DIGITS and sign + carry != 0:
-        carry = add_word(H, p, sign, carry)
+        carry = add_word(p, sign, carry)
         p += 1
     return 0
 
 
 @kernel
-def float_merge(H, acc, other):
+def float_merge(acc, other):
     """needs: two totals.  leaves: their sum at acc."""
     carry = 0
     for i in range(DIGITS):
-        carry = add_word(H, acc + i, H[other + i], carry)
+        carry = add_word(acc + i, H[other + i], carry)
     for i in range(DIGITS, FLOAT_WORDS):
         H[acc + i] += H[other + i]
     return 0
 
 
 @inline
-def magnitude(H, acc, i, lowest, negative):
+def magnitude(acc, i, lowest, negative):
     """Word i of the total without its sign; `lowest` is the first word that is not zero."""
     w = H[acc + i]
     if not negative or i < lowest:
@@ -292,7 +293,7 @@ def magnitude(H, acc, i, lowest, negative):
 
 
 @kernel
-def float_read(H, acc):
+def float_read(acc):
     """The double nearest to the total, ties to even, as a lane; beyond the largest double it is infinite.
 
     needs:  a total.
@@ -313,9 +314,9 @@ def float_read(H, acc):
         return np.int64(0)
     negative = H[acc + DIGITS - 1] < 0
     i = DIGITS - 1
-    while magnitude(H, acc, i, lowest, negative) == 0:
+    while magnitude(acc, i, lowest, negative) == 0:
         i -= 1
-    w = magnitude(H, acc, i, lowest, negative)
+    w = magnitude(acc, i, lowest, negative)
     top = 63
     while (w >> top) & 1 == 0:
         top -= 1
@@ -326,16 +327,16 @@ def float_read(H, acc):
         return np.int64(MINUS_INFINITY if negative else INFINITY)
     j = shift >> 6
     s = shift & 63
-    mantissa = (magnitude(H, acc, j, lowest, negative) >> s) & ((1 << (64 - s)) - 1 if s > 0 else -1)
+    mantissa = (magnitude(acc, j, lowest, negative) >> s) & ((1 << (64 - s)) - 1 if s > 0 else -1)
     if j < i:
-        mantissa |= magnitude(H, acc, j + 1, lowest, negative) << (64 - s)
+        mantissa |= magnitude(acc, j + 1, lowest, negative) << (64 - s)
     mantissa &= (FRACTION << 1) | 1
     half_at = shift - 1
-    half = (magnitude(H, acc, half_at >> 6, lowest, negative) >> (half_at & 63)) & 1
+    half = (magnitude(acc, half_at >> 6, lowest, negative) >> (half_at & 63)) & 1
     if half == 1:
         rest = lowest < (half_at >> 6)
         if not rest:
-            rest = magnitude(H, acc, half_at >> 6, lowest, negative) & ((1 << (half_at & 63)) - 1) != 0
+            rest = magnitude(acc, half_at >> 6, lowest, negative) & ((1 << (half_at & 63)) - 1) != 0
         if rest or mantissa & 1 == 1:
             mantissa += 1
     bits = ((shift + 1) << 52) + (mantissa - (FRACTION + 1))

@@ -154,8 +154,8 @@ def _of_rows(rows: Sequence[Any], schema: Schema) -> list[Any]:
         if isinstance(row, Mapping) or not isinstance(row, tuple | list | np.ndarray | np.void):
             hint = f"Write it as a tuple: ({_shown(row)},)." if width == 1 else FORMS
             raise TypeMismatch(f"row {i} is {_shown(row)}, not a tuple of {_counted(width)}: {schema}.", hint=hint)
-        if len(row) != width:
-            _refuse_width(schema, i, len(row), row)
+        if len(row) != width:  # type: ignore[arg-type]  # a void has a length if it has fields
+            _refuse_width(schema, i, len(row), row)  # type: ignore[arg-type]
     return [list(column) for column in zip(*rows, strict=True)] if width else []
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from ebbflow.columns.zones import CHANGES, CYCLE, INSTANTS, LAST
 from ebbflow.native.kernel import kernel
+from ebbflow.native.memory import H
 
 
 @kernel
-def to_local(H, table, instant):
+def to_local(table, instant):
     """needs: a zone's table.  leaves: what its clocks show at the instant."""
     n = H[table + CHANGES]
     x = instant
@@ -34,7 +35,7 @@ def to_local(H, table, instant):
 
 
 @kernel
-def from_local(H, table, shown, day):
+def from_local(table, shown, day):
     """needs:  a zone's table; day: whether a day's first instant is wanted, 0 or 1.
     leaves: the instant at which the zone's clocks show this; the first of two; in a gap as much later as that is long,
             or, for a day, its end.

@@ -19,7 +19,8 @@ import pyarrow as pa
 from ebbflow.columns.like_patterns import ANY, ONE, like, read_pattern
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import Pool, is_there, text_begins
-from ebbflow.native.kernel import address_of, inline, kernel, memory
+from ebbflow.native.kernel import address_of, inline, kernel
+from ebbflow.native.memory import H
 
 # A pattern as words: whether anything may stand in front of its first piece and behind its last, how many pieces there
 # are, then each: how many items it has, which of them is sought, and the items: a byte, or ANY_ONE for any character.
@@ -33,28 +34,28 @@ PLAIN = {"like": like, "contains": str.__contains__, "starts_with": str.startswi
 
 
 @inline
-def byte_at(H, at):
+def byte_at(at):
     return (H[(at >> 3) - 1] >> ((at & 7) << 3)) & 0xFF
 
 
 @inline
-def next_character(H, at, end):
+def next_character(at, end):
     """needs: at < end.  leaves: where the character after that at `at` begins."""
     at += 1
-    while at < end and byte_at(H, at) & 0xC0 == 0x80:
+    while at < end and byte_at(at) & 0xC0 == 0x80:
         at += 1
     return at
 
 
 @kernel
-def match_piece(H, piece, at, end):
+def match_piece(piece, at, end):
     """Where a piece ends that begins at an address; 0 if it does not stand there."""
     for i in range(piece + FIRST_ITEM, piece + FIRST_ITEM + H[piece + ITEMS]):
         if at >= end:
             return 0
         if H[i] == ANY_ONE:
-            at = next_character(H, at, end)
-        elif byte_at(H, at) == H[i]:
+            at = next_character(at, end)
+        elif byte_at(at) == H[i]:
             at += 1
         else:
             return 0
@@ -62,7 +63,7 @@ def match_piece(H, piece, at, end):
 
 
 @kernel
-def match_backwards(H, piece, begin, end):
+def match_backwards(piece, begin, end):
     """Where a piece begins that ends at `end`; 0 if it does not stand there, or would begin before `begin`."""
     i = piece + FIRST_ITEM + H[piece + ITEMS] - 1
     while i >= piece + FIRST_ITEM:
@@ -70,16 +71,16 @@ def match_backwards(H, piece, begin, end):
             return 0
         end -= 1
         if H[i] == ANY_ONE:
-            while end > begin and byte_at(H, end) & 0xC0 == 0x80:
+            while end > begin and byte_at(end) & 0xC0 == 0x80:
                 end -= 1
-        elif byte_at(H, end) != H[i]:
+        elif byte_at(end) != H[i]:
             return 0
         i -= 1
     return end
 
 
 @inline
-def find_byte(H, byte, at, end):
+def find_byte(byte, at, end):
     """needs: at <= end.  leaves: where the byte is next, or `end`, or an address behind it."""
     p = (at >> 3) - 1
     last = ((end - 1) >> 3) - 1
@@ -99,36 +100,36 @@ def find_byte(H, byte, at, end):
 
 
 @kernel
-def find_piece(H, piece, at, end):
+def find_piece(piece, at, end):
     """Where a piece ends that begins at an address or behind it, as early as it can; 0 if there is none."""
     sought = H[piece + SOUGHT]
     byte = H[piece + FIRST_ITEM + sought]
     while True:
         if byte != ANY_ONE:
-            at = find_byte(H, byte, min(at + sought, end), end) - sought
+            at = find_byte(byte, min(at + sought, end), end) - sought
         if at + sought >= end:
             return 0
-        past = match_piece(H, piece, at, end)
+        past = match_piece(piece, at, end)
         if past:
             return past
-        at = at + 1 if byte != ANY_ONE else next_character(H, at, end)
+        at = at + 1 if byte != ANY_ONE else next_character(at, end)
 
 
 @kernel
-def is_like(H, pattern, begin, end):
+def is_like(pattern, begin, end):
     """Whether the text between two addresses is like a pattern."""
     n = H[pattern + PIECES]
     piece = pattern + FIRST_PIECE
     at = begin
     for k in range(n):
         if k == 0 and H[pattern + FREE_START] == 0:
-            past = match_piece(H, piece, at, end)
+            past = match_piece(piece, at, end)
             if past == 0 or (n == 1 and H[pattern + FREE_END] == 0 and past != end):
                 return False
         elif k == n - 1 and H[pattern + FREE_END] == 0:
-            past = end if match_backwards(H, piece, at, end) else 0
+            past = end if match_backwards(piece, at, end) else 0
         else:
-            past = find_piece(H, piece, at, end)
+            past = find_piece(piece, at, end)
         if past == 0:
             return False
         at = past
@@ -137,22 +138,22 @@ def is_like(H, pattern, begin, end):
 
 
 @kernel
-def match_texts(H, looked, bits, ends, wide, data, start, n, to):
+def match_texts(looked, bits, ends, wide, data, start, n, to):
     """Ask every text of an Arrow column what it is like.
 
     needs:  looked: how many patterns, and their addresses; the other arguments are those of `pool.intern`.
     leaves: for every text a bit for each of the patterns, NULL where there is no text.
     """
-    end = text_begins(H, ends, wide, start)
+    end = text_begins(ends, wide, start)
     for r in range(n):
         begin = end
-        end = text_begins(H, ends, wide, start + r + 1)
-        if bits and not is_there(H, bits, start + r):
+        end = text_begins(ends, wide, start + r + 1)
+        if bits and not is_there(bits, start + r):
             H[to + r] = NULL
             continue
         answer = 0
         for k in range(H[looked]):
-            if is_like(H, H[looked + 1 + k], data + begin, data + end):
+            if is_like(H[looked + 1 + k], data + begin, data + end):
                 answer |= 1 << k
         H[to + r] = answer
 
@@ -191,7 +192,7 @@ class TextMatcher:
             return np.full(n, NULL, np.int64)
         bits, ends, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
         lane = np.empty(n, np.int64)
-        match_texts(memory(), self.address, bits, ends, int(wide), data, texts.offset, n, address_of(lane))
+        match_texts(self.address, bits, ends, int(wide), data, texts.offset, n, address_of(lane))
         return lane
 
     def at_ids(self, ids: np.ndarray, pool: Pool) -> np.ndarray:

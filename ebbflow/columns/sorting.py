@@ -7,7 +7,7 @@ Rule: rows are ordered by their key columns, the most significant first; the sor
 """
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.native.memory import load_lane
+from ebbflow.native.memory import H, load_lane
 
 SPREAD = -7046029254386353131  # odd, and without a pattern: the golden ratio of 2**64, as a signed word
 
@@ -291,7 +291,7 @@ def sum_rows(rows, words, ids):
 
 
 @kernel
-def are_sorted(H, offsets, n):
+def are_sorted(offsets, n):
     """Whether n rows stand in order already.
 
     needs:  offsets: where each lane begins, the most significant first.
@@ -349,7 +349,7 @@ def tell_apart(words, ids):
 
 
 @inline
-def sift_rows(H, offsets, words, rows, out, ids, start, lanes):
+def sift_rows(offsets, words, rows, out, ids, start, lanes):
     """What `sift` does, for so many lanes; the first and the last of them are read once."""
     count = ids[0]
     shift = ids[1]
@@ -385,7 +385,7 @@ def sift_rows(H, offsets, words, rows, out, ids, start, lanes):
 
 
 @kernel
-def sift(H, offsets, words, rows, out, ids, start):
+def sift(offsets, words, rows, out, ids, start):
     """Add up rows that are equal and come soon after each other, from `start` on; most of them cancel.
 
     needs:  offsets: where each lane begins, at least one; words: the rows' diffs; rows: int64[a power of two, lanes +
@@ -394,12 +394,12 @@ def sift(H, offsets, words, rows, out, ids, start):
     leaves: in rows and out together, what the rows add up to; the row for which there was no room, or n.
     """
     if offsets.shape[0] == 2:
-        return sift_rows(H, offsets, words, rows, out, ids, start, 2)
-    return sift_rows(H, offsets, words, rows, out, ids, start, offsets.shape[0])
+        return sift_rows(offsets, words, rows, out, ids, start, 2)
+    return sift_rows(offsets, words, rows, out, ids, start, offsets.shape[0])
 
 
 @kernel
-def add_up(H, offsets, words, out, ids, start):
+def add_up(offsets, words, out, ids, start):
     """Add the rows from `start` on to those that are in a table.
 
     needs:  offsets: where each lane begins; words: the rows' diffs; out: int64[lanes + 1, room], the rows of the table

@@ -21,7 +21,7 @@ from ebbflow import limits
 from ebbflow.columns.schema import NULL
 from ebbflow.errors import TypeMismatch
 from ebbflow.native.kernel import address_of, inline, kernel, memory
-from ebbflow.native.memory import load_lane
+from ebbflow.native.memory import H, load_lane
 
 # The header's words.  SLOTS is the one word that publishes a larger table: the table carries its own mask.
 SLOTS, COUNT, FILL, END, KEY0, KEY1, BITS, RECENT_AT, LETTERS_AT, ODD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -113,7 +113,7 @@ class Pool:
         ids, row = np.empty(n, np.int64), 0
         with self.lock:
             place = self.address, bits, ends, int(wide), data, start, n, address_of(ids)
-            while (row := int(intern(memory(), *place, row))) < n:
+            while (row := int(intern(*place, row))) < n:
                 self.make_room(texts[row].as_buffer().size)
         return ids
 
@@ -177,10 +177,10 @@ class Pool:
     def _copied(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the texts of ids begin, and their bytes one after the other."""
         offsets = np.empty(len(ids) + 1, np.int64)
-        total = measure(memory(), self.address, ids, offsets)
+        total = measure(self.address, ids, offsets)
         assert total >= 0, "an id that this pool did not give"
         text = np.empty(total, np.uint8)
-        copy_out(memory(), self.address, ids, offsets, text)
+        copy_out(self.address, ids, offsets, text)
         return offsets, text
 
     @property
@@ -205,7 +205,7 @@ class Pool:
         words, at = np.ascontiguousarray(words, np.int64), 0
         with self.lock:
             while at < len(words):
-                at = int(take_entries(memory(), self.address, words, at))
+                at = int(take_entries(self.address, words, at))
                 if at < 0:
                     return False
                 if at < len(words):
@@ -227,7 +227,7 @@ class Pool:
         table[0] = slots - 1
         self._kept.append(table)  # and the old one stays: a kernel may be reading it
         if old:
-            refill(memory(), old, address_of(table))
+            refill(old, address_of(table))
         self._header[SLOTS] = address_of(table)
 
     def _grow_arena(self, needed: int) -> None:
@@ -249,7 +249,7 @@ def rotate(v, by):
 
 
 @kernel
-def hash_words(H, p, n, last, key0, key1):
+def hash_words(p, n, last, key0, key1):
     """SipHash-1-3 of n words and one more, `last`, under a key of two words."""
     v0 = key0 ^ 0x736F6D6570736575
     v1 = key1 ^ 0x646F72616E646F6D
@@ -286,7 +286,7 @@ def next_id(id_):
 
 
 @inline
-def slot_of(H, table, id_):
+def slot_of(table, id_):
     """needs: a table with an empty slot.  leaves: where the id's slot is, or the empty one where it belongs."""
     mask = H[table]
     i = id_ & mask
@@ -298,12 +298,12 @@ def slot_of(H, table, id_):
 
 
 @kernel
-def refill(H, old, new):
+def refill(old, new):
     """needs: two tables, the new one empty and larger.  leaves: every slot of the old one in the new."""
     for i in range(H[old] + 1):
         s = old + 1 + i * SLOT
         if H[s + ID] != 0:
-            d = slot_of(H, new, H[s + ID])
+            d = slot_of(new, H[s + ID])
             H[d + TEXT_AT] = H[s + TEXT_AT]
             H[d + LENGTH] = H[s + LENGTH]
             H[d + ID] = H[s + ID]
@@ -311,7 +311,7 @@ def refill(H, old, new):
 
 
 @inline
-def raw_word(H, at, n):
+def raw_word(at, n):
     """Some bytes as a word, as they lie.
 
     needs:  at: the address of a byte; 0 < n <= 8.
@@ -328,29 +328,29 @@ def raw_word(H, at, n):
 
 
 @inline
-def byte_word(H, at, n):
+def byte_word(at, n):
     """The same with the first byte highest, so that words order as texts do."""
-    w = raw_word(H, at, n)
+    w = raw_word(at, n)
     w = ((w & 0x00FF00FF00FF00FF) << 8) | ((w >> 8) & 0x00FF00FF00FF00FF)
     w = ((w & 0x0000FFFF0000FFFF) << 16) | ((w >> 16) & 0x0000FFFF0000FFFF)
     return (w << 32) | ((w >> 32) & 0xFFFFFFFF)
 
 
 @inline
-def is_there(H, bits, i):
+def is_there(bits, i):
     """Whether bit i is set; bits: the address of its first byte, or 0: they all are."""
     at = bits + (i >> 3)
     return bits == 0 or (H[(at >> 3) - 1] >> (((at & 7) << 3) + (i & 7))) & 1 == 1
 
 
 @inline
-def byte_of(H, p, i):
+def byte_of(p, i):
     """Byte i of a text that lies at p."""
     return (H[p + (i >> 3)] >> (56 - 8 * (i & 7))) & 0xFF
 
 
 @kernel
-def is_utf8(H, p, length):
+def is_utf8(p, length):
     """Whether the text that lies at p is what it should be: no byte out of place, no half of a character."""
     beyond = 0
     for i in range((length + 7) >> 3):
@@ -359,7 +359,7 @@ def is_utf8(H, p, length):
         return True
     i = 0
     while i < length:
-        first = byte_of(H, p, i)
+        first = byte_of(p, i)
         i += 1
         if first < 0x80:
             continue
@@ -371,7 +371,7 @@ def is_utf8(H, p, length):
         low = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80
         high = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF
         for k in range(more):
-            byte = byte_of(H, p, i + k)
+            byte = byte_of(p, i + k)
             if byte < low or byte > high:
                 return False
             low = 0x80
@@ -381,7 +381,7 @@ def is_utf8(H, p, length):
 
 
 @kernel
-def intern_text(H, pool, at, length):
+def intern_text(pool, at, length):
     """The id of a text, which is added if it is new.
 
     needs:  at: the address of its first byte; the pool's lock is held.
@@ -393,16 +393,16 @@ def intern_text(H, pool, at, length):
     if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
         return 0
     for i in range(length >> 3):
-        H[p + i] = byte_word(H, at + 8 * i, 8)
+        H[p + i] = byte_word(at + 8 * i, 8)
     if length & 7:
-        H[p + n - 1] = byte_word(H, at + (length & -8), length & 7)
-    id_ = hash_words(H, p, n, length, H[pool + KEY0], H[pool + KEY1])
+        H[p + n - 1] = byte_word(at + (length & -8), length & 7)
+    id_ = hash_words(p, n, length, H[pool + KEY0], H[pool + KEY1])
     if H[pool + BITS] < 64:
         id_ = id_ & ((1 << H[pool + BITS]) - 1)
     while True:
         while id_ == 0 or id_ == NULL:
             id_ = next_id(id_)
-        s = slot_of(H, table, id_)
+        s = slot_of(table, id_)
         if H[s + ID] == 0:
             H[s + TEXT_AT] = p
             H[s + LENGTH] = length
@@ -411,7 +411,7 @@ def intern_text(H, pool, at, length):
             H[p - 1] = length
             H[pool + FILL] = p + n
             H[pool + COUNT] += 1
-            H[pool + ODD] += not is_utf8(H, p, length)
+            H[pool + ODD] += not is_utf8(p, length)
             break
         if H[s + LENGTH] == length:
             q = H[s + TEXT_AT]
@@ -425,7 +425,7 @@ def intern_text(H, pool, at, length):
 
 
 @inline
-def text_begins(H, ends, wide, i):
+def text_begins(ends, wide, i):
     """Where text i begins; ends: the address of the first offset, of 64 bits if they are wide, else of 32."""
     if wide:
         return H[(ends >> 3) - 1 + i]
@@ -434,11 +434,11 @@ def text_begins(H, ends, wide, i):
 
 
 @kernel
-def are_rising(H, ends, wide, start, n):
+def are_rising(ends, wide, start, n):
     """Whether the offsets of n texts from `start` on begin at 0 or later and never fall: then no text lies before the
     first or behind the last.
     """
-    last = text_begins(H, ends, wide, start)
+    last = text_begins(ends, wide, start)
     falls = last < 0
     if wide:
         p = (ends >> 3) - 1 + start
@@ -455,11 +455,11 @@ def are_rising(H, ends, wide, start, n):
         two = w >> 32
         falls |= (one < before) | (two < one)
         before = two
-    return not (falls | (text_begins(H, ends, wide, start + n) < before))
+    return not (falls | (text_begins(ends, wide, start + n) < before))
 
 
 @kernel
-def are_ascii(H, begin, end):
+def are_ascii(begin, end):
     """Whether no byte from one address up to another is beyond ASCII; whole words are looked at."""
     first = begin >> 3
     last = (end - 1) >> 3  # the words that hold the first byte and the last one
@@ -476,21 +476,21 @@ def are_ascii(H, begin, end):
 
 
 @inline
-def are_single(H, ends, start, n):
+def are_single(ends, start, n):
     """needs: offsets of 32 bits.  leaves: whether each of n texts from `start` on is one byte long."""
-    first = text_begins(H, ends, False, start)
+    first = text_begins(ends, False, start)
     at = ends + 4 * start
     odd = (at >> 2) & 1  # the first offset is the upper half of a word
     p = ((at + 7) >> 3) - 1
     pair = (first + odd) | ((first + odd + 1) << 32)
-    other = text_begins(H, ends, False, start + n) ^ (first + n)
+    other = text_begins(ends, False, start + n) ^ (first + n)
     for i in range((n + 1 - odd) >> 1):
         other |= load_lane(p + i) ^ (pair + i * 0x0000000200000002)
     return other == 0
 
 
 @kernel
-def intern_letters(H, pool, data, n, to):
+def intern_letters(pool, data, n, to):
     """Give texts of one byte each, one behind the other from `data` on, their ids, eight at a time.
 
     leaves: how many were given, none if one of them was never met; at most seven are left.
@@ -498,7 +498,7 @@ def intern_letters(H, pool, data, n, to):
     letters = H[pool + LETTERS_AT]
     unmet = 0
     for r in range(0, n - 7, 8):
-        w = raw_word(H, data + r, 8)
+        w = raw_word(data + r, 8)
         for k in range(8):
             id_ = H[letters + ((w >> (8 * k)) & 0xFF)]
             unmet |= id_ == 0
@@ -507,7 +507,7 @@ def intern_letters(H, pool, data, n, to):
 
 
 @kernel
-def intern(H, pool, bits, ends, wide, data, start, n, to, row):
+def intern(pool, bits, ends, wide, data, start, n, to, row):
     """Give the texts of an Arrow column, from `row` on, their ids.
 
     needs:  bits, ends, data: the addresses of Arrow's buffers, of which n texts from `start` on are meant; ends whole
@@ -516,35 +516,35 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
     """
     lately = H[pool + RECENT_AT]
     letters = H[pool + LETTERS_AT]
-    if row == 0 and bits == 0 and not wide and are_single(H, ends, start, n):
-        row = intern_letters(H, pool, data + text_begins(H, ends, wide, start), n, to)
-    end = text_begins(H, ends, wide, start + row)
+    if row == 0 and bits == 0 and not wide and are_single(ends, start, n):
+        row = intern_letters(pool, data + text_begins(ends, wide, start), n, to)
+    end = text_begins(ends, wide, start + row)
     for r in range(row, n):
         begin = end
-        end = text_begins(H, ends, wide, start + r + 1)
-        if bits and not is_there(H, bits, start + r):
+        end = text_begins(ends, wide, start + r + 1)
+        if bits and not is_there(bits, start + r):
             H[to + r] = NULL
             continue
         length = end - begin
         if length == 1:  # flags and grades
-            letter = letters + raw_word(H, data + begin, 1)
+            letter = letters + raw_word(data + begin, 1)
             if H[letter] == 0:
-                H[letter] = intern_text(H, pool, data + begin, 1)
+                H[letter] = intern_text(pool, data + begin, 1)
                 if H[letter] == 0:
                     return r
             H[to + r] = H[letter]
             continue
         if length < 1 or length > 8:
-            id_ = intern_text(H, pool, data + begin, length)
+            id_ = intern_text(pool, data + begin, length)
             if id_ == 0:
                 return r
             H[to + r] = id_
             continue
         # a short text is likely to have been met a moment ago
-        w = raw_word(H, data + begin, length)
+        w = raw_word(data + begin, length)
         met = lately + 3 * ((((w ^ length) * -7046029254386353131) >> 58) & (RECENT - 1))
         if H[met] != w or H[met + 1] != length:
-            id_ = intern_text(H, pool, data + begin, length)
+            id_ = intern_text(pool, data + begin, length)
             if id_ == 0:
                 return r
             H[met] = w
@@ -555,7 +555,7 @@ def intern(H, pool, bits, ends, wide, data, start, n, to, row):
 
 
 @kernel
-def take_entries(H, pool, words, at):
+def take_entries(pool, words, at):
     """needs:  entries from `at` on, one after the other; the pool's lock is held.
     leaves: those before the returned place taken in; there is no room for the one there.  -1: an id has another text.
     """
@@ -563,7 +563,7 @@ def take_entries(H, pool, words, at):
     while at < len(words):
         length = words[at + 1]
         n = (length + 7) >> 3
-        s = slot_of(H, table, words[at])
+        s = slot_of(table, words[at])
         if H[s + ID] == 0:
             p = H[pool + FILL] + ENTRY
             if (H[pool + COUNT] + 1) * 2 > H[table] or p + n > H[pool + END]:
@@ -575,7 +575,7 @@ def take_entries(H, pool, words, at):
             H[s + ID] = words[at]
             H[pool + FILL] = p + n
             H[pool + COUNT] += 1
-            H[pool + ODD] += not is_utf8(H, p, length)
+            H[pool + ODD] += not is_utf8(p, length)
         elif H[s + LENGTH] != length:
             return -1
         else:
@@ -587,7 +587,7 @@ def take_entries(H, pool, words, at):
 
 
 @kernel
-def text_compare(H, pool, a, b):
+def text_compare(pool, a, b):
     """The order of two texts by their UTF-8 bytes, null first.
 
     needs:  a, b: ids of this pool, or NULL.
@@ -600,8 +600,8 @@ def text_compare(H, pool, a, b):
     if b == NULL:
         return 1
     table = H[pool + SLOTS]
-    s = slot_of(H, table, a)
-    t = slot_of(H, table, b)
+    s = slot_of(table, a)
+    t = slot_of(table, b)
     p = H[s + TEXT_AT]
     q = H[t + TEXT_AT]
     shorter = min(H[s + LENGTH], H[t + LENGTH])
@@ -614,9 +614,9 @@ def text_compare(H, pool, a, b):
 
 
 @inline
-def text_size(H, pool, a):
+def text_size(pool, a):
     """needs: a: an id of this pool.  leaves: the number of its bytes."""
-    return H[slot_of(H, H[pool + SLOTS], a) + LENGTH]
+    return H[slot_of(H[pool + SLOTS], a) + LENGTH]
 
 
 @inline
@@ -635,9 +635,9 @@ def mixed_long(word):
 
 
 @kernel
-def mixed_text(H, pool, a):
+def mixed_text(pool, a):
     """needs: a: an id of this pool.  leaves: a word that looks random and depends on the bytes alone; never NULL."""
-    s = slot_of(H, H[pool + SLOTS], a)
+    s = slot_of(H[pool + SLOTS], a)
     p = H[s + TEXT_AT]
     found = np.int64(0)
     for i in range((H[s + LENGTH] + 7) >> 3):
@@ -646,31 +646,31 @@ def mixed_text(H, pool, a):
 
 
 @kernel
-def text_length(H, pool, a):
+def text_length(pool, a):
     """The number of characters (not bytes) of a text.
 
     needs:  a: an id of this pool.
     leaves: the count of bytes that do not continue a UTF-8 sequence.
     """
-    s = slot_of(H, H[pool + SLOTS], a)
+    s = slot_of(H[pool + SLOTS], a)
     length = H[s + LENGTH]
     p = H[s + TEXT_AT]
     n = 0
     for i in range(length):
-        if (byte_of(H, p, i) & 0xC0) != 0x80:
+        if (byte_of(p, i) & 0xC0) != 0x80:
             n += 1
     return n
 
 
 @kernel
-def measure(H, pool, ids, offsets):
+def measure(pool, ids, offsets):
     """needs: one offset more than ids.  leaves: where each text will begin; all bytes, or -1: an unknown id."""
     table = H[pool + SLOTS]
     total = np.int64(0)
     for i in range(len(ids)):
         offsets[i] = total
         if ids[i] != NULL:
-            s = slot_of(H, table, ids[i])
+            s = slot_of(table, ids[i])
             if H[s + ID] == 0 or ids[i] == 0:
                 return -1
             total += H[s + LENGTH]
@@ -679,14 +679,14 @@ def measure(H, pool, ids, offsets):
 
 
 @kernel
-def copy_out(H, pool, ids, offsets, text):
+def copy_out(pool, ids, offsets, text):
     """needs: offsets as `measure` left them.  leaves: every text in its place, one after the other."""
     table = H[pool + SLOTS]
     for r in range(len(ids)):
         at = offsets[r]
         length = offsets[r + 1] - at
         if length:
-            p = H[slot_of(H, table, ids[r]) + TEXT_AT]
+            p = H[slot_of(table, ids[r]) + TEXT_AT]
             for i in range(length >> 3):
                 w = H[p + i]
                 to = at + 8 * i
@@ -699,5 +699,5 @@ def copy_out(H, pool, ids, offsets, text):
                 text[to + 6] = (w >> 8) & 0xFF
                 text[to + 7] = w & 0xFF
             for i in range(length & -8, length):
-                text[at + i] = byte_of(H, p, i)
+                text[at + i] = byte_of(p, i)
     return 0

@@ -37,6 +37,7 @@ class Graph:
         self.scopes: list[tuple[int, ...]] = []  # the loops a node is in, outermost first
         self.places: list[Place | None] = []
         self.names: dict[int, str] = {}  # what people call a node, for pictures and errors
+        self.outer_joins: dict[int, dict[str, list[tuple[int, str]]]] = {}  # what their columns are copies of
         self.loops: list[Loop] = []
         self.next_of: dict[int, int] = {}  # Feedback -> the node that becomes its next round
         self._known: dict[n.Node, int] = {}

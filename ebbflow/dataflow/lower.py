@@ -15,6 +15,7 @@ from typing import Any
 
 from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.aggregates import kind_of
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.order import Block, blocks
 from ebbflow.expressions.typed import Call, Column, Expr
@@ -22,6 +23,7 @@ from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
 
 MANY_PATHS = 6
+MOST_PATHS = 64  # into what reads a union several times, all its sources' paths counted
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ class _Lowering:
         self.indexed: dict[int, tuple[str, ...]] = {}  # distincts kept by part of their columns
         self.turns: dict[int, tuple[Cell, Cell]] = {}  # joins with such a variable: with its start, with the body
         self.beginnings: set[int] = set()  # cells that arrange only what a variable starts with
+        self.path_counts: dict[int, int] = {}
         outputs = [i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)]
         self.wanted = graph.ancestors(*outputs) if outputs else set()
         self.consumers = [[c for c in found if c in self.wanted] for found in graph.consumers()]
@@ -283,8 +286,18 @@ class _Lowering:
                 if self.needs_outside(stage):
                     self.outside(i, schema, stage)
             case n.Concat(sources):
-                if len(self.consumers[i]) > 1 and len(self.consumers[i]) * len(sources) > MANY_PATHS:
+                uses = sum(n.sources_of(graph.nodes[c]).count(i) for c in self.consumers[i])
+                many = len(self.consumers[i]) > 1 and len(self.consumers[i]) * len(sources) > MANY_PATHS
+                if many or (uses > 1 and uses * self.count_paths(i) > MOST_PATHS):
                     self.emitters[i] = self.cell(kinds.PASS, i, schema)
+
+    def count_paths(self, i: int) -> int:
+        """How many pipes make up a collection, around a loop once; what it reads was counted before."""
+        if i not in self.path_counts:
+            node = self.graph.nodes[i]
+            is_linear = isinstance(node, n.Linear | n.Concat | n.Feedback) and i not in self.emitters
+            self.path_counts[i] = sum(map(self.count_paths, n.sources_of(node))) if is_linear else 1
+        return self.path_counts[i]
 
     def outside(self, i: int, schema: Schema, action: object) -> None:
         """A cell that asks Python, and the cell that sends on what Python made."""
@@ -324,16 +337,17 @@ class _Lowering:
             case n.Threshold():
                 op, values = answers.USER_FUNCTION, ()
             case n.Aggregates(aggregates):
-                values = tuple(dict.fromkeys(a.column for a in aggregates if a.column is not None))
-                ops = {a.op for a in aggregates}
-                if ops <= {"count_rows"}:
+                values = tuple(dict.fromkeys(name for a in aggregates for name in a.columns))
+                if all(a.op == "count_rows" for a in aggregates):
                     op = answers.COUNTED
-                elif ops <= {"count_rows", "count", "sum", "avg"} and not self.general:
+                elif all(kind_of(a.op).adds for a in aggregates) and not self.general:
                     op = answers.SUMMED
                 else:
                     op = answers.BAGGED
             case n.Top():
                 op = answers.TOPPED
+            case n.Window():
+                op = answers.WINDOWED
             case n.Own():
                 op = answers.USER_FUNCTION
         return self.cell(kinds.REDUCE, i, node.schema, key=node.key, values=values, op=op)

@@ -67,6 +67,8 @@ def kind(node: n.Node) -> str:
             return "aggregate"
         case n.Reduce(_, _, n.Top()):
             return "top"
+        case n.Reduce(_, _, n.Window()):
+            return "window"
         case n.Reduce():
             return "reduce"
         case n.Linear(_, n.Map()):
@@ -122,13 +124,29 @@ def _answers(reducer: n.Reducer) -> str:
     match reducer:
         case n.Aggregates(aggregates):
             return ", ".join(
-                f"{a.name} = {'count' if a.op == 'count_rows' else a.op}({a.column or ''})" for a in aggregates
+                f"{a.name} = {'count' if a.op == 'count_rows' else a.op}({', '.join(a.columns)})" for a in aggregates
             )
         case n.Top(number, order):
             return f"first {number} by " + ", ".join(f"-{name}" if down else name for name, down in order)
+        case n.Window(order, functions):
+            by = ", ".join(("-" if down else "") + name + (" nulls last" if last else "") for name, down, last in order)
+            return (f"in the order {by}; " if by else "") + ", ".join(map(_over, functions))
         case n.Own(function) | n.Threshold(n.Function() as function):
             return function.name
     return ""
+
+
+def _over(function: n.WindowFunction) -> str:
+    """A function of a window, as people would write it."""
+    given = [function.column or "", *([str(function.number)] if function.number else []), function.default or ""]
+    told = f"{function.name} = {function.op}({', '.join(filter(None, given))})"
+    if function.skips_nulls:
+        told += " ignore nulls"
+    frame = function.frame
+    if frame is not None:
+        start, end = ("unbounded" if x is None else "current" if x == 0 else f"{x:+}" for x in (frame.start, frame.end))
+        told += f" over {frame.unit} {start} to {end}"
+    return told
 
 
 def called(graph: Graph, number: int) -> str:

@@ -109,11 +109,19 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """op: count, count_rows, sum, avg, min, max, any_value, count_distinct.  `column` is None for count_rows."""
+    """op: a kind of the table of aggregates, with its number if it has one: "percentile(0.9)".  `column` is None for
+    count_rows; `by` is the second column, of those that have one.
+    """
 
     op: str
     column: str | None
     name: str
+    by: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those it reads."""
+        return tuple(name for name in (self.column, self.by) if name is not None)
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,48 @@ class Own:
     schema: Schema
 
 
-Reducer = Threshold | Aggregates | Top | Own
+@dataclass(frozen=True)
+class Frame:
+    """Which rows around each row a function is over, both ends included; None: to the end of the partition.
+
+    unit: "rows" counts rows, "range" measures the only order column, in its words (days, microseconds, units of a
+    decimal's last digit); 0 is the row itself, or the rows that are equal to it in the order.
+    """
+
+    unit: str
+    start: int | float | None
+    end: int | float | None
+
+
+@dataclass(frozen=True)
+class WindowFunction:
+    """op: one of `dataflow.windows.FUNCTIONS`.  number: how many rows ahead, which row, how many tiles.
+
+    default: the column of the row itself that stands for a row which is not there.
+    """
+
+    op: str
+    column: str | None
+    name: str
+    frame: Frame | None = None
+    number: int = 0
+    default: str | None = None
+    skips_nulls: bool = False
+
+
+@dataclass(frozen=True)
+class Window:
+    """Every row of each key, as often as it is there, and what the functions say of it among the others of its key.
+
+    order: (column, whether descending, whether nulls are last), ties by whole row.  Rows whose count is not above zero
+    are not there.
+    """
+
+    order: tuple[tuple[str, bool, bool], ...]
+    functions: tuple[WindowFunction, ...]
+
+
+Reducer = Threshold | Aggregates | Top | Window | Own
 
 
 # ---- the nodes ------------------------------------------------------------------------------

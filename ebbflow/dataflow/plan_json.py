@@ -158,11 +158,27 @@ def _reducer_json(reducer: n.Reducer, function: Callable[[n.Function], Any]) -> 
         case n.Threshold(own):
             return {"by": "threshold", "function": None if own is None else function(own)}
         case n.Aggregates(aggregates):
-            return {"by": "aggregates", "aggregates": [[each.op, each.column, each.name] for each in aggregates]}
+            asked = [[a.op, a.column, a.name, *([] if a.by is None else [a.by])] for a in aggregates]
+            return {"by": "aggregates", "aggregates": asked}
         case n.Top(first, order):
             return {"by": "top", "n": first, "order": [[name, down] for name, down in order]}
+        case n.Window(order, functions):
+            return {"by": "window", "order": [list(each) for each in order], "functions": list(map(_over, functions))}
         case n.Own(own, how, schema):
             return {"by": "own", "function": function(own), "how": how, "schema": schema_json(schema)}
+
+
+def _over(function: n.WindowFunction) -> Json:
+    frame = function.frame
+    return {
+        "op": function.op,
+        "column": function.column,
+        "name": function.name,
+        "frame": None if frame is None else [frame.unit, value_json(frame.start), value_json(frame.end)],
+        "number": function.number,
+        "default": function.default,
+        "skips_nulls": function.skips_nulls,
+    }
 
 
 def expr_json(expr: Expr) -> Json:
@@ -253,12 +269,29 @@ def _reducer(entry: Json, own: list[n.Function]) -> n.Reducer:
         case "threshold":
             return n.Threshold(None if entry["function"] is None else own[entry["function"]])
         case "aggregates":
-            return n.Aggregates(tuple(n.Aggregate(op, column, name) for op, column, name in entry["aggregates"]))
+            return n.Aggregates(tuple(n.Aggregate(*each) for each in entry["aggregates"]))
         case "top":
             return n.Top(entry["n"], tuple((name, down) for name, down in entry["order"]))
+        case "window":
+            by = tuple((name, down, last) for name, down, last in entry["order"])
+            return n.Window(by, tuple(map(_window_function, entry["functions"])))
         case "own":
             return n.Own(own[entry["function"]], entry["how"], schema_from(entry["schema"]))
     raise PlanError(f'The plan reduces by "{entry["by"]}", which this version does not know.')
+
+
+def _window_function(entry: Json) -> n.WindowFunction:
+    frame = entry["frame"]
+    if frame is not None:
+        unit, start, end = frame
+        frame = n.Frame(unit, _number(start), _number(end))
+    return n.WindowFunction(**{**entry, "frame": frame})
+
+
+def _number(entry: Any) -> int | float | None:
+    found = _value(entry)
+    assert found is None or isinstance(found, int | float)
+    return found
 
 
 def _expr(entry: Json) -> Expr:

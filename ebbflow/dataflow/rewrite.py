@@ -171,7 +171,8 @@ def flattened(site: Site) -> n.Node | int | None:
     parts: list[int] = []
     for source in site.node.sources:
         inner = site.graph.nodes[source]
-        parts += inner.sources if isinstance(inner, n.Concat) and site.alone else (source,)
+        once = site.alone and site.node.sources.count(source) == 1  # else its parts would be read several times
+        parts += inner.sources if isinstance(inner, n.Concat) and once else (source,)
     return n.Concat(tuple(parts)) if len(parts) > len(site.node.sources) else None
 
 
@@ -333,7 +334,7 @@ def _ask_sources(graph: Graph, number: int, read: list[set[str]]) -> None:
                 if name in mine:
                     read[(left, right)[side]].add(there)
         case n.Reduce(source, key, n.Aggregates(aggregates)):
-            read[source].update(key, (each.column for each in _kept(aggregates, mine) if each.column is not None))
+            read[source].update(key, (name for each in _kept(aggregates, mine) for name in each.columns))
         case node:  # a user's function, a whole row, an output: all there is
             for source in n.sources_of(node):
                 read[source].update(graph.schemas[source].names)
@@ -354,7 +355,7 @@ def _narrow(rebuild: Rebuild, number: int, node: n.Node, wanted: list[tuple[str,
             return n.Arrange(_only(rebuild, number, source, mine), key)
         case n.Reduce(source, key, n.Aggregates(aggregates), schema):
             kept = _kept(aggregates, mine)
-            asked = {*key, *(each.column for each in kept)}
+            asked = {*key, *(name for each in kept for name in each.columns)}
             names = [name for name in rebuild.new.schemas[source].names if name in asked]
             fields = schema.fields[: len(key)] + tuple(schema.fields[schema.index(each.name)] for each in kept)
             return n.Reduce(_only(rebuild, number, source, names), key, n.Aggregates(kept), Schema(fields))

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ebbflow import limits
 from ebbflow.columns.schema import LONG, RESERVED, Type
+from ebbflow.dataflow import aggregates as aggregates_table
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow import windows
 from ebbflow.dataflow.node_names import called, expression, kind, loop_called
 from ebbflow.dataflow.order import Tangled, blocks
 from ebbflow.errors import PlanError
@@ -429,35 +431,78 @@ def join_keys_pair_up(graph: Graph) -> Breaches:
 @rule("A reducer is one we have, and fits the type of its column")
 def reducers_fit(graph: Graph) -> Breaches:
     """Sums and averages are of numbers; everything else takes any column."""
-    ops = ("count", "count_rows", "sum", "avg", "min", "max", "any_value", "count_distinct")
     for number, reduce in _each(graph, n.Reduce):
         at = graph.places[number]
         match reduce.reducer:
             case n.Aggregates(aggregates):
                 for each in aggregates:
-                    if each.op not in ops:
-                        yield PlanError(
-                            f'There is no aggregate "{each.op}".', at=at, hint=f"There are: {', '.join(ops)}."
-                        )
-                    elif (each.column is None) != (each.op == "count_rows"):
+                    name, part = aggregates_table.split(each.op)
+                    kind = aggregates_table.TABLE.get(name)
+                    if kind is None:
+                        there = ", ".join(aggregates_table.TABLE)
+                        yield PlanError(f'There is no aggregate "{each.op}".', at=at, hint=f"There are: {there}.")
+                    elif (each.column is None) != (kind.takes == "rows") or (each.by is None) == kind.has_order:
                         yield PlanError(f'The aggregate "{each.name}" = {each.op} needs a column.', at=at)
-                    elif each.op in ("sum", "avg") and each.column is not None:
+                    elif not 0 <= part <= 1:
+                        yield PlanError(f"{each.op} is at a part of the way, from 0 to 1.", at=at)
+                    elif each.column is not None:
                         found = graph.schemas[reduce.source][each.column]
-                        if not found.is_number:
+                        if not aggregates_table.takes(each.op, found):
+                            wants = {"whole": "whole numbers", "double": "doubles"}.get(kind.takes, "numbers")
                             yield PlanError(
-                                f'{each.op} wants numbers, and "{each.column}" is a {found}.',
+                                f'{each.op} wants {wants}, and "{each.column}" is a {found}.',
                                 at=at,
                                 hint="Use min, max or count_distinct, or cast it.",
                             )
             case n.Top(first):
                 if first < 1:
                     yield PlanError(f"The first {first} rows of a group are none.", at=at, hint="Ask for 1 or more.")
+            case n.Window(order, functions):
+                yield from _window_fits(graph, number, reduce, order, functions)
             case n.Threshold():
                 if reduce.key != graph.schemas[reduce.source].names:
                     yield PlanError(f"{_the(graph, number)} is by the whole row, and its key is {reduce.key}.", at=at)
             case n.Own(_, how):
                 if how not in ("rows", "batches"):
                     yield PlanError(f'A reduction of your own works on "rows" or "batches", not "{how}".', at=at)
+
+
+def _window_fits(
+    graph: Graph,
+    number: int,
+    reduce: n.Reduce,
+    order: tuple[tuple[str, bool, bool], ...],
+    functions: tuple[n.WindowFunction, ...],
+) -> Breaches:
+    """Functions that there are, of columns that are not keys, over frames that measure what can be measured."""
+    at, source = graph.places[number], graph.schemas[reduce.source]
+    for each in functions:
+        kind = windows.FUNCTIONS.get(each.op)
+        if kind is None:
+            yield PlanError(f'There is no window function "{each.op}".', at=at, hint=", ".join(windows.FUNCTIONS) + ".")
+            continue
+        if (each.column is not None) != (kind.of == "yes"):
+            yield PlanError(f'"{each.name}" = {each.op} {"needs a" if kind.of == "yes" else "has no"} column.', at=at)
+        elif each.op in ("sum", "avg") and not source[each.column or ""].is_number:
+            yield PlanError(f'{each.op} wants numbers, and "{each.column}" is a {source[each.column or ""]}.', at=at)
+        for name in (each.column, each.default):
+            if name in reduce.key:
+                yield PlanError(f'"{each.name}" reads "{name}", which is a key of its window.', at=at, hint="Copy it.")
+        if each.op in ("ntile", "nth_value") and each.number < 1:
+            yield PlanError(f'"{each.name}" = {each.op} counts from 1.', at=at)
+        frame = each.frame
+        if frame is None:
+            continue
+        if not kind.framed or frame.unit not in ("rows", "range"):
+            yield PlanError(f'"{each.name}" = {each.op} has a frame of {frame.unit}, which it cannot have.', at=at)
+        elif frame.unit == "range" and (frame.start or frame.end):
+            if len(order) != 1 or not is_measured(source[order[0][0]]):
+                yield PlanError(f'"{each.name}" measures a range, which needs one order column of numbers.', at=at)
+
+
+def is_measured(kind: Type) -> bool:
+    """Whether values of a type can be so far apart."""
+    return kind.is_number or kind.is_timestamp or kind.name == "date"
 
 
 @rule("A function of your own works on batches, on rows, or gives any number of rows for each")
@@ -591,9 +636,13 @@ def _reads(graph: Graph, node: n.Node) -> Iterator[tuple[int, str, Type | None]]
             yield from ((source, name, None) for name in key)
             match reducer:
                 case n.Aggregates(aggregates):
-                    yield from ((source, each.column, None) for each in aggregates if each.column is not None)
+                    yield from ((source, name, None) for each in aggregates for name in each.columns)
                 case n.Top(_, order):
                     yield from ((source, name, None) for name, _ in order)
+                case n.Window(order, functions):
+                    yield from ((source, name, None) for name, _, _ in order)
+                    read = (name for each in functions for name in (each.column, each.default))
+                    yield from ((source, name, None) for name in read if name is not None)
 
 
 def _columns(expr: Expr) -> Iterator[Column]:

@@ -43,7 +43,17 @@ def cut(graph: Graph) -> list[Stage]:
         if number in belongs:
             building = stages[belongs[number]]
             building.stage.graph.next_of[building.moved[number]] = building.bring(following, belongs, stages)
-    return [stages[names].stage for names in order]
+    return [built for names in order if (built := _used(stages[names].stage)) is not None]
+
+
+def _used(stage: Stage) -> Stage | None:
+    """A stage that takes over no more than its outputs need; None if it has none, as one of indexes that later stages
+    have of their own.
+    """
+    outputs = [i for i, node in enumerate(stage.graph.nodes) if isinstance(node, n.Output)]
+    needed = (stage.graph.nodes[i] for i in stage.graph.ancestors(*outputs))
+    stage.imports &= {node.name for node in needed if isinstance(node, n.Input)}
+    return stage if outputs else None
 
 
 def classes(graph: Graph) -> dict[int, frozenset[str]]:

@@ -32,7 +32,8 @@ from ebbflow.durable.dirty_pages import DirtyPages, spread
 from ebbflow.durable.store import Block
 from ebbflow.engine.worker import Worker
 from ebbflow.errors import DamagedFile
-from ebbflow.native.kernel import address_of, inline, kernel, memory
+from ebbflow.native.kernel import address_of, inline, kernel
+from ebbflow.native.structs import Words
 from ebbflow.trace import heap as h
 
 Array = np.ndarray
@@ -98,7 +99,7 @@ def segment(deltas: dict[str, Delta]) -> list[Block]:
     head += b" " * (-len(head) % 8)
     blocks: list[Block] = [MAGIC, len(head).to_bytes(8, "little"), head]
     for delta in deltas.values():
-        blocks += [memoryview(np.ascontiguousarray(part, "<i8")).cast("B") for part in delta[2:] if len(part)]
+        blocks += [np.ascontiguousarray(part, "<i8").data.cast("B") for part in delta[2:] if len(part)]
     return blocks
 
 
@@ -180,7 +181,7 @@ class Pages:
             from_, many = runs_of(lines[~filled])
             cleared = np.stack([from_, from_ + many], axis=1).reshape(-1)
             words, beside = np.empty(int(lengths.sum()), np.int64), words_beside(self.worker, mid_walk)
-            move_runs(self.worker.H, self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words), 1)
+            move_runs(self.worker.W - 8, np.stack([starts, lengths], axis=1), address_of(words), 1)
             return Delta(not kept, len(hashes) * LINE, starts, lengths, words, beside, cleared)
 
     def settle(self, name: str) -> None:
@@ -218,20 +219,9 @@ class Pages:
         self._before, self._suspects = None, np.empty(0, np.int64)
 
     def _apply(self, delta: Delta) -> None:
-        worker = self.worker
-        if delta.whole:
-            worker.heap.wipe()
-        worker.heap.all_open()
-        first, words = worker.W - 8, np.ascontiguousarray(delta.words, np.int64)
-        move_runs(worker.H, first, np.stack([delta.starts, delta.lengths], axis=1), address_of(words), 0)
-        for start, end in delta.cleared.reshape(-1, 2).tolist():
-            a, b = -(-start // PAGE) * PAGE, end // PAGE * PAGE
-            if a < b:
-                worker.heap.clear(a, b - a)
-            for at, until in ((start, min(a, end)), (max(a, b), end)):
-                worker.H[first + at : first + until] = 0
-        take_beside(worker, delta.beside)
-        Written(worker).__exit__()
+        apply_delta(self.worker.heap, delta)
+        take_beside(self.worker, delta.beside)
+        Written(self.worker).__exit__()
 
     # ---- what is known of the lines
 
@@ -262,7 +252,7 @@ class Pages:
     def _compared(self, lines: Array) -> tuple[Array, Array]:
         """Those of some lines that are other than they are known to be, and their hashes."""
         out = np.empty((len(lines), 3), np.int64)
-        found = out[: changed_lines(self.worker.H, self.worker.W - 8, self._count, lines, self._known, out)]
+        found = out[: changed_lines(self.worker.W - 8, self._count, lines, self._known, out)]
         return found[:, 0].copy(), found[:, 1:].copy()
 
     def _note(self, count: int, lines: Array, hashes: Array) -> Array:
@@ -301,6 +291,21 @@ class Pages:
         return -(-len(self.worker.heap.words) // PAGE) * LINES
 
 
+def apply_delta(heap: h.Heap, delta: Delta) -> None:
+    """Make the words of a heap what one more link of its chain says."""
+    if delta.whole:
+        heap.wipe()
+    heap.all_open()
+    first, words = heap.W - 8, np.ascontiguousarray(delta.words, np.int64)
+    move_runs(first, np.stack([delta.starts, delta.lengths], axis=1), address_of(words), 0)
+    for start, end in delta.cleared.reshape(-1, 2).tolist():
+        a, b = -(-start // PAGE) * PAGE, end // PAGE * PAGE
+        if a < b:
+            heap.clear(a, b - a)
+        for at, until in ((start, min(a, end)), (max(a, b), end)):
+            heap.H[first + at : first + until] = 0
+
+
 class Written:
     """A worker's heap as it is written: without the words that are true in this process only."""
 
@@ -311,14 +316,14 @@ class Written:
         H = self.worker.H
         for at in self.worker.pool_words:
             H[at] = 0
-        H[self.worker.W + h.LIMIT] = H[self.worker.W + h.SPACE_END] = 0
+        self.worker.header.limit = self.worker.header.space_end = 0
         self.worker.forget_block()
 
     def __exit__(self, *error: object) -> None:
         H = self.worker.H
         for at in self.worker.pool_words:
             H[at] = self.worker.pool.address
-        H[self.worker.W + h.LIMIT], H[self.worker.W + h.SPACE_END] = self.worker.heap.limit, self.worker.heap.end
+        self.worker.header.limit, self.worker.header.space_end = self.worker.heap.limit, self.worker.heap.end
 
 
 def words_beside(worker: Worker, mid_walk: bool) -> Array:
@@ -342,7 +347,7 @@ def take_beside(worker: Worker, words: Array) -> None:
         worker.slice_times = words[4:at].astype(np.int64)
         while at < len(words):
             v, n = words[at : at + 2].tolist()
-            worker.saved.append((v, words[at + 2 : at + 2 + n].astype(np.int64)))
+            worker.saved.append((h.Vector(v), words[at + 2 : at + 2 + n].astype(np.int64)))
             at += 2 + n
 
 
@@ -385,14 +390,14 @@ def lines_of(delta: Delta) -> Array:
 
 
 @inline
-def mixed(a, w, by):
+def mixed(a: int, w: int, by: int) -> int:
     """A bijection of w for every a, and of a for every w; all bits of both count in the next round."""
     a = (a ^ w) * -7046029254386353131
     return a ^ ((a >> by) & ((1 << (64 - by)) - 1))
 
 
 @kernel
-def changed_lines(H, first, known, ids, rows, out):
+def changed_lines(first: int, known: int, ids: np.ndarray, rows: np.ndarray, out: np.ndarray) -> int:
     """needs: ids: lines from `first` on; rows: the hashes of the first `known` ones; out: [ids, 3].
 
     leaves: in out the number and the 128 bits of each that is new or other than known; how many these are.
@@ -400,13 +405,13 @@ def changed_lines(H, first, known, ids, rows, out):
     n = 0
     for k in range(ids.shape[0]):
         i = ids[k]
-        p = first + i * LINE
+        p = Words(first + i * LINE)
         a, b, c, d = 1, 2, 3, 4
         for j in range(0, LINE, 4):
-            a = mixed(a, h.peek(H, p + j), 32)
-            b = mixed(b, h.peek(H, p + j + 1), 31)
-            c = mixed(c, h.peek(H, p + j + 2), 30)
-            d = mixed(d, h.peek(H, p + j + 3), 29)
+            a = mixed(a, h.peek(p + j), 32)
+            b = mixed(b, h.peek(p + j + 1), 31)
+            c = mixed(c, h.peek(p + j + 2), 30)
+            d = mixed(d, h.peek(p + j + 3), 29)
         one = mixed(mixed(mixed(a, b, 32), c, 32), d, 32)
         other = mixed(mixed(mixed(d * 3, c, 29), b * 5, 29), a * 7, 29)
         if i >= known or rows[i, 0] != one or rows[i, 1] != other:
@@ -418,16 +423,16 @@ def changed_lines(H, first, known, ids, rows, out):
 
 
 @kernel
-def move_runs(H, first, rows, at, out_of):
+def move_runs(first: int, rows: np.ndarray, at: int, out_of: int) -> int:
     """Runs of words out of a heap, or into it.
 
     needs:  rows: where each run begins behind `first`, and its length; at: the words, one run after the other.
     """
     for k in range(rows.shape[0]):
-        from_ = first + rows[k, 0] if out_of else at
-        to = at if out_of else first + rows[k, 0]
+        from_ = Words(first + rows[k, 0] if out_of else at)
+        to = Words(at if out_of else first + rows[k, 0])
         for j in range(rows[k, 1]):
-            H[to + j] = h.peek(H, from_ + j)
+            to[j] = h.peek(from_ + j)
         at += rows[k, 1]
     return 0
 
@@ -435,5 +440,5 @@ def move_runs(H, first, rows, at, out_of):
 @cache
 def _hash_of_zeros() -> Array:
     zeros, found = np.zeros(LINE, np.int64), np.empty((1, 3), np.int64)
-    changed_lines(memory(), address_of(zeros), 0, np.zeros(1, np.int64), found[:, 1:].copy(), found)
+    changed_lines(address_of(zeros), 0, np.zeros(1, np.int64), found[:, 1:].copy(), found)
     return found[0, 1:]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ebbflow.durable.image import Delta, links_kept
+from ebbflow.durable.image import SLACK, Delta, links_kept
 
 Array = np.ndarray
 
@@ -28,18 +28,25 @@ class Link(NamedTuple):
 
 
 class Journal:
-    def __init__(self, alive: Callable[[], Array], size: Callable[[], int] | None = None):
+    def __init__(
+        self,
+        alive: Callable[[], Array],
+        size: Callable[[], int] | None = None,
+        beside: Callable[[], Array] | None = None,
+    ):
         """alive: the words that count as of the last step that was settled.  size: how many they are, where that is
-        known; else how many they were when last written.
+        known; else how many they were when last written.  beside: what readers of the files need to know of `alive`;
+        where they need it, links are also merged as they are, and `alive` is asked only when the journal is too long.
         """
-        self.alive, self._size = alive, size
+        self.alive, self._size, self._beside = alive, size, beside
+        self._told = np.empty(0, np.int64)  # beside the first link
         self.links: list[Link] = []
         self.length = 0  # words, since it was last written anew
         self._first = 0  # words that were alive then
         self._recent: list[tuple[int, Array]] = []  # the last ones: where they begin
         self._fresh: list[Array] = []
         self._anew = False
-        self._next: tuple[int, int, list[tuple[int, Array]]] | None = None
+        self._next: tuple[int, int, list[tuple[int, Array]], Array | None] | None = None
 
     @property
     def chain(self) -> list[str]:
@@ -69,25 +76,36 @@ class Journal:
         at_hand = self._recent[0][0] if self._recent else self.length
         if kept and kept < len(self.links) and self.links[kept].start < at_hand:
             kept = len(self.links)
+        if self._beside is not None and self._can_merge(kept, size, fresh):
+            words = np.concatenate([*(old for _, old in self._recent), *self._fresh])
+            self._next = 0, 0, [(0, words)], None
+            return delta_of(True, 0, words)._replace(beside=self._told)
         if not kept or self._anew:
             words = np.concatenate([self.alive(), *self._fresh])
-            self._next = 0, 0, [(0, words)]
-            return delta_of(True, 0, words)
+            beside = np.empty(0, np.int64) if self._beside is None else np.array([len(words), *self._beside()])
+            self._next = 0, 0, [(0, words)], beside
+            return delta_of(True, 0, words)._replace(beside=beside)
         start = self.links[kept].start if kept < len(self.links) else self.length
         before = [words for at, words in self._recent if at >= start]
         words = np.concatenate([*before, *self._fresh])
         assert len(words) == end - start, "the words that are at hand are the last ones"
-        self._next = kept, start, [(at, old) for at, old in self._recent if at < start] + [(start, words)]
+        self._next = kept, start, [(at, old) for at, old in self._recent if at < start] + [(start, words)], None
         return delta_of(False, start, words)
+
+    def _can_merge(self, kept: int, size: int, fresh: int) -> bool:
+        """Whether all links become one because they are many, and their words are at hand."""
+        is_due = bool(self.links) and not kept and not self._anew
+        is_short = self.length + fresh <= 2 * size + SLACK
+        return is_due and is_short and bool(self._recent) and self._recent[0][0] == 0
 
     def settle(self, name: str) -> None:
         """The delta last asked for is in the file of this name."""
         if self._next is not None:
-            kept, start, recent = self._next
+            kept, start, recent, beside = self._next
             self.length = start + len(recent[-1][1])
             self.links[kept:] = [Link(name, start, self.length - start)]
-            if not kept:
-                self._first = self.length
+            if beside is not None:
+                self._first, self._told = self.length, beside
             self._recent = recent
             self._let_go()
         self.drop()
@@ -102,9 +120,11 @@ class Journal:
         for name, delta in named:
             start = int(delta.starts[0]) if len(delta.starts) else 0
             words = np.concatenate([words[:start], delta.words])
+            if not self.links:
+                self._told = np.array(delta.beside)
             self.links.append(Link(name, start, len(delta.words)))
         self.length = len(words)
-        self._first = self.links[0].weight if self.links else 0
+        self._first = int(self._told[0]) if len(self._told) else self.links[0].weight if self.links else 0
         self._recent = [(link.start, words[link.start : link.start + link.weight]) for link in self.links]
         self._let_go()
         return words

@@ -259,8 +259,8 @@ def missing_from(store: Store, manifest: dict[str, Any]) -> str | None:
     newest = newest_of(entries)
     if not newest:
         stood = [name for name in entries if ENTRY.fullmatch(name)]
-        gone = f", which had {stood[-1][:12]}" if stood else ""
-        return f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record{gone}."
+        had = f", which had {stood[-1][:12]}" if stood else ""
+        return f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record{had}."
     if len(newest) >= manifest.get("kept", 0):
         return None
     first, i = (int(part) for part in (*newest[-1].split("-"), "0")[:2])

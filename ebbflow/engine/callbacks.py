@@ -25,10 +25,6 @@ from ebbflow.engine.refusals import STAYS, told
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
 from ebbflow.expressions.interpreter import outside, values_of
 from ebbflow.limits import COPIES_KEPT
-from ebbflow.operators import node as kinds
-from ebbflow.operators.node import TB
-from ebbflow.trace import heap as h
-from ebbflow.trace import table as tables
 
 SHOWN = 200
 SEARCHED = 1000  # rows that are looked through for the one on which a function of whole arrays raised
@@ -81,15 +77,15 @@ class Callbacks:
 
     def call(self, worker, cell: Cell) -> None:
         """Empty the buffer of a cell that asks, and fill that of the cell behind it with the answers."""
-        H, W, a = worker.H, worker.W, worker.at[cell.number]
+        a = worker.at[cell.number]
         width = len(cell.schema) + 3
-        rows = np.ascontiguousarray(worker.heap.vector(a + kinds.BUFFER).reshape(-1, width).T)
-        H[a + kinds.BUFFER + h.LEN] = 0
-        H[a + kinds.LEAST] = w.NOTHING
+        rows = np.ascontiguousarray(worker.heap.vector(a.buffer).reshape(-1, width).T)
+        a.buffer.length = 0
+        a.least = w.NOTHING
         lanes, source = self.apply(cell, rows[3:], worker.time_of(rows[1]), rows[2])
         (behind,) = (other for other in self.plan.cells if other.follows is cell)
         stamps = rows[:3][:, source].reshape(-1)
-        w.put_rows(H, W, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps))
+        w.put_rows(worker.header, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps))
 
     def apply(
         self, cell: Cell, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray
@@ -165,8 +161,9 @@ class Callbacks:
     def answer(self, worker, cell: Cell) -> None:
         """Ask about every group in the cell's ASK vector, and write the answers to its CALL_RESULTS vector."""
         a = worker.at[cell.number]
-        words = worker.heap.vector(a + kinds.CALL_ARGS)
+        words = worker.heap.vector(a.call_args)
         node = self.plan.graph.nodes[cell.node]
+        assert isinstance(node, n.Reduce)
         source = self.plan.graph.schemas[node.source]
         values = Schema(tuple(f for f in source if f.name in cell.values))
         step = len(values) + 1
@@ -180,7 +177,7 @@ class Callbacks:
 
         def blamed(i: int) -> tuple[str, np.ndarray]:
             group = groups[i]
-            keys = int(worker.H[worker.H[a + TB] + tables.KEYS])
+            keys = int(a.table.keys)
             key = Schema(tuple(f for name in cell.key for f in source if f.name == name))
             lanes = np.array([worker.H[group.key + k] for k in range(keys)], np.int64).reshape(keys, 1)
             row = next(iter(self.decoded(key, lanes)))
@@ -188,7 +185,7 @@ class Callbacks:
 
         noun = "group"
         match node.reducer:
-            case n.Threshold(function):
+            case n.Threshold(function) if function is not None:
                 noun = "row"
                 answers = self.thresholds(self.asked(cell, function, "threshold"), groups, blamed)
             case n.Own(function, "rows", given):
@@ -196,12 +193,12 @@ class Callbacks:
             case n.Own(function, _, given):
                 answers = self.own_batches(self.asked(cell, function, "reduce_batches"), groups, values, given, blamed)
         out = np.concatenate([np.concatenate([[len(rows)], rows.reshape(-1)]) for rows in answers])
-        worker.heap.load(a + kinds.CALL_RESULTS, out.astype(np.int64))
+        worker.heap.load(a.call_results, out.astype(np.int64))
 
     def thresholds(self, asked: Callback, groups: list[Group], blamed: Blamed) -> list[np.ndarray]:
         answers = []
         for i, group in enumerate(groups):
-            copies = 0
+            copies: int | None = 0
             if len(group.rows):
                 count = int(group.rows[0, 0])
                 try:

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from ebbflow.engine import walk as w
 from ebbflow.engine.worker import Worker
-from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
-from ebbflow.trace import spine as spines
-from ebbflow.trace import table as tables
 from ebbflow.trace import tally
 
 LARGE_STEP = 1 << 14  # rows of a step that leaves more to do than the next one should
 EFFORT = 1 << 16
 TURNS = 1 << 12
 FEW_WORDS = 1 << 12  # of an empty vector, which it may keep
-TRANSIENT = (h.EVENTS, h.EVENTS2, h.VALUES, h.DELTA, h.SORTED, h.UNDO, h.SLOTS, h.MOMENTS, h.STORED_IN, h.STORED_OUT)
-TRANSIENT += (h.SEEDS, h.BULK, h.BULK2, h.COUNTS, h.DRAFT, h.STREAM, h.PAIR, h.RUNS, h.PRESENCE_LINES)
+TRANSIENT = (  # vectors of the header
+    *("events", "events2", "values", "delta", "sorted", "undo", "slots", "moments", "stored_in", "stored_out", "seeds"),
+    *("bulk", "bulk2", "counts", "draft", "stream", "pair", "runs", "presence_lines"),
+)
 
 
 def compact_after_load(worker: Worker) -> None:
@@ -39,49 +38,44 @@ def release_unused(worker: Worker) -> None:
 
     That is the room of vectors that are empty, and keys of which nothing is left.
     """
-    H, W = worker.H, worker.W
     for v in transient_vectors(worker):
-        H[v + h.LEN] = 0
+        v.length = 0
         fit(worker, v)
     for node in worker.at:
-        for v in (kinds.HOLD, kinds.OWES):
-            fit(worker, node + v)
-        if tb := int(H[node + kinds.TB]):
-            w.shrink_table(H, W, tb, int(H[node + kinds.OWES + h.LEN] == 0))
-        if ty := int(H[node + kinds.TALLY_AT]):
-            tally.spread_tally(H, W, ty, 1)
+        for v in (node.hold, node.owes):
+            fit(worker, v)
+        if node.table:
+            w.shrink_table(worker.header, node.table, int(node.owes.length == 0))
+        if node.tally:
+            tally.spread_tally(worker.header, node.tally, 1)
     worker.heap.gather()
     worker.heap.trim()
 
 
-def fit(worker: Worker, v: int) -> None:
+def fit(worker: Worker, v: h.Vector) -> None:
     """A vector that has far more room than content gets less."""
-    H, W = worker.H, worker.W
-    if H[v + h.CAP] > FEW_WORDS and H[v + h.LEN] * 8 < H[v + h.CAP]:
+    if v.capacity > FEW_WORDS and v.length * 8 < v.capacity:
         words = worker.heap.vector(v).copy()
-        h.drop_vector(H, W, v)
-        h.reserve(H, W, v, h.FIRST_ROOM)
+        h.drop_vector(worker.header, v)
+        h.reserve(worker.header, v, h.FIRST_ROOM)
         worker.heap.load(v, words)
 
 
-def transient_vectors(worker: Worker) -> list[int]:
+def transient_vectors(worker: Worker) -> list[h.Vector]:
     """The vectors that hold something only while a step is under way."""
-    H, W = worker.H, worker.W
-    outboxes_at = [W + h.OUTBOXES, int(H[W + h.OTHER_OUTBOXES])]
-    found = [outboxes + h.VECTOR * i for outboxes in outboxes_at if outboxes for i in range(int(H[W + h.WORKERS]))]
-    found += [W + v for v in TRANSIENT]
-    found += [node + v for node in worker.at for v in (kinds.BUFFER, kinds.CALL_ARGS, kinds.CALL_RESULTS)]
-    tallies = [int(H[node + kinds.TALLY_AT]) for node in worker.at]
-    return found + [ty + v for ty in tallies if ty for v in (tally.T_OPEN, tally.T_LOG)]
+    header = worker.header
+    boxes = [header.outboxes, header.other_outboxes]
+    found: list[h.Vector] = [box[i] for box in boxes if box for i in range(int(header.workers))]
+    found += [getattr(header, name) for name in TRANSIENT]
+    found += [v for node in worker.at for v in (node.buffer, node.call_args, node.call_results)]
+    return found + [v for node in worker.at if node.tally for v in (node.tally.open, node.tally.log)]
 
 
 def is_busy(worker: Worker) -> bool:
     """Whether a table is being swept, or batches merged."""
-    H = worker.H
     for node in worker.at:
-        tb = int(H[node + kinds.TB])
-        if tb and not H[node + kinds.OWES + h.LEN]:
-            spine = int(H[tb + tables.SPINE])
-            if H[tb + tables.HAND] >= 0 or (spine and H[spine + spines.MERGES + h.LEN]):
+        table = node.table
+        if table and not node.owes.length:
+            if table.hand >= 0 or (table.spine and table.spine.merges.length):
                 return True
     return False

@@ -9,100 +9,101 @@ Rule: a stored rank means the same time before and after, or one that no reader 
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.node import ARRANGE, HOLD, KIND, OWES, REDUCE, TB
+from ebbflow.native.structs import Words
+from ebbflow.operators.node import ARRANGE, REDUCE, Node
 from ebbflow.trace.clock import is_complete_row, respread
-from ebbflow.trace.heap import COMPLETE, COORDS, LEN, MOMENTS, PTR, RANKS, TIMES, push_word, reserve
+from ebbflow.trace.heap import Worker, push_word, reserve
 from ebbflow.trace.segment import compact, diff_of, rank_of, stamped
-from ebbflow.trace.table import ADDRESS, FAMILIES, KEYS, MASK, SEGMENT, SEGMENTS, SLOTS_AT, WIDTH
+from ebbflow.trace.table import ADDRESS, Marks, Record, Table
 
 
 @inline
-def renamed(H, W, rank):
+def renamed(worker: Worker, rank: int) -> int:
     """The new rank of a time, given out in the order of asking."""
-    at = H[W + RANKS + PTR] + rank
-    if H[at] < 0:
-        H[at] = H[W + MOMENTS + LEN]
-        push_word(H, W, W + MOMENTS, rank)
-    return H[at]
+    at = worker.ranks.pointer + rank
+    if at[0] < 0:
+        at[0] = worker.moments.length
+        push_word(worker, worker.moments, rank)
+    return at[0]
 
 
 @kernel
-def fold_table(H, W, tb):
+def fold_table(worker: Worker, table: Table) -> None:
     """Fold every segment of a table to the lower frontier."""
-    nk = H[tb + KEYS]
-    slots = H[tb + SLOTS_AT]
-    for i in range(H[tb + MASK] + 1):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            for f in range(H[tb + FAMILIES]):
-                sg = rc + nk + SEGMENTS + f * SEGMENT
-                if H[sg + LEN]:
-                    compact(H, W, sg, H[tb + WIDTH + f])
+    nk = table.keys
+    slots = table.slots
+    for i in range(table.mask + 1):
+        record = Record(slots[i] & ADDRESS)
+        if record:
+            for f in range(table.families):
+                segment = Marks(record + nk).segments[f]
+                if segment.length:
+                    compact(worker, segment, table.widths[f])
 
 
 @kernel
-def rename_table(H, W, tb):
+def rename_table(worker: Worker, table: Table) -> None:
     """Give the entries of a table, which are folded, their new ranks."""
-    nk = H[tb + KEYS]
-    slots = H[tb + SLOTS_AT]
-    for i in range(H[tb + MASK] + 1):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            for f in range(H[tb + FAMILIES]):
-                sg = rc + nk + SEGMENTS + f * SEGMENT
-                w = H[tb + WIDTH + f]
-                for j in range(H[sg + LEN]):
-                    e = H[sg + PTR] + j * w + 1
-                    H[e] = stamped(renamed(H, W, rank_of(H[e])), diff_of(H[e]))
+    nk = table.keys
+    slots = table.slots
+    for i in range(table.mask + 1):
+        record = Record(slots[i] & ADDRESS)
+        if record:
+            for f in range(table.families):
+                segment = Marks(record + nk).segments[f]
+                w = table.widths[f]
+                for j in range(segment.length):
+                    e = segment.pointer + j * w + 1
+                    e[0] = stamped(renamed(worker, rank_of(e[0])), diff_of(e[0]))
 
 
 @kernel
-def compact_times(H, W, nodes, count):
+def compact_times(worker: Worker, nodes: Words, count: int) -> int:
     """Keep only the times that something stored still carries.  Returns how many that are.
 
     needs:  between two advances; the lower frontier is where the next one begins.
     """
-    c = H[W + COORDS]
+    c = worker.coords
     # folding interns the times it advances to, so the table is not looked at before all is folded
     for i in range(count):
-        nd = H[nodes + i]
-        if H[nd + KIND] == ARRANGE or H[nd + KIND] == REDUCE:
-            fold_table(H, W, H[nd + TB])
-    n = H[W + TIMES + LEN] // c
-    known = reserve(H, W, W + RANKS, n)
+        node = Node(nodes[i])
+        if node.kind == ARRANGE or node.kind == REDUCE:
+            fold_table(worker, node.table)
+    n = worker.times.length // c
+    known = reserve(worker, worker.ranks, n)
     for i in range(n):
-        H[known + i] = -1
-    H[W + RANKS + LEN] = n
-    H[W + MOMENTS + LEN] = 0
+        known[i] = -1
+    worker.ranks.length = n
+    worker.moments.length = 0
     for i in range(count):
-        nd = H[nodes + i]
-        if H[nd + KIND] == ARRANGE or H[nd + KIND] == REDUCE:
-            rename_table(H, W, H[nd + TB])
-        p = H[nd + HOLD + PTR]
+        node = Node(nodes[i])
+        if node.kind == ARRANGE or node.kind == REDUCE:
+            rename_table(worker, node.table)
+        p = node.hold.pointer
         at = 0
-        while at < H[nd + HOLD + LEN]:
-            H[p + at + 2] = renamed(H, W, H[p + at + 2])
-            at += 4 + H[p + at]
-        p = H[nd + OWES + PTR]
-        for at in range(2, H[nd + OWES + LEN], 3):
-            H[p + at] = renamed(H, W, H[p + at])
-    kept = H[W + MOMENTS + LEN]
-    rows = reserve(H, W, W + RANKS, kept * c)  # the old names are no longer needed
+        while at < node.hold.length:
+            p[at + 2] = renamed(worker, p[at + 2])
+            at += 4 + p[at]
+        p = node.owes.pointer
+        for at in range(2, node.owes.length, 3):
+            p[at] = renamed(worker, p[at])
+    kept = worker.moments.length
+    rows = reserve(worker, worker.ranks, kept * c)  # the old names are no longer needed
     for i in range(kept):
-        old = H[W + TIMES + PTR] + H[H[W + MOMENTS + PTR] + i] * c
+        old = worker.times.pointer + worker.moments.pointer[i] * c
         for k in range(c):
-            H[rows + i * c + k] = H[old + k]
-    times = H[W + TIMES + PTR]
-    done = H[W + COMPLETE + PTR]
+            rows[i * c + k] = old[k]
+    times = worker.times.pointer
+    done = worker.complete.pointer
     for i in range(kept * c):
-        H[times + i] = H[rows + i]
+        times[i] = rows[i]
     for i in range(kept):
-        H[done + i] = is_complete_row(H, W, times + i * c)
-    H[W + TIMES + LEN] = kept * c
-    H[W + COMPLETE + LEN] = kept
-    H[W + RANKS + LEN] = 0
+        done[i] = is_complete_row(worker, times + i * c)
+    worker.times.length = kept * c
+    worker.complete.length = kept
+    worker.ranks.length = 0
     size = 64
     while size < 4 * kept:
         size *= 2
-    respread(H, W, size)
+    respread(worker, size)
     return kept

@@ -32,11 +32,11 @@ from ebbflow.engine.worker import WORKERS_AT_MOST, Worker
 from ebbflow.errors import NoThread, PlanError
 from ebbflow.expressions.interpreter import program
 from ebbflow.limits import TIMES_AT_ONCE
-from ebbflow.native.kernel import address_of, cache_lines, memory
+from ebbflow.native.kernel import address_of, cache_lines
+from ebbflow.native.structs import Words
 from ebbflow.operators.exchange import barrier
 from ebbflow.times.frontier import antichain
 from ebbflow.times.lattice import told_once
-from ebbflow.trace import heap as h
 
 Antichain = tuple[tuple[int, ...], ...]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # lanes [lanes, n], times [n, coordinates], diffs [n]
@@ -68,6 +68,7 @@ class AtBarrier(NamedTuple):
     at_loop: bool  # whether the next round of a loop is to be agreed upon
     least: int  # the least rounds pending in it, outboxes included
     pending: int  # pending words, outboxes included: how much there is to do
+    loop: tuple[int, int, int] | None = None  # which one, and where its round stands in `least`: shift and bits
 
 
 class Host:
@@ -106,17 +107,17 @@ class Host:
         self.fed = 0  # rows of the last advance
         self.is_wide = False  # whether it gave rows that come very often: sums of them are looked at
         self.headers = np.array([worker.W for worker in self.workers], np.int64)
-        self.headers_at = address_of(self.headers)
+        self.headers_at = Words(address_of(self.headers))
         self.worker_threads = (
             WorkerThreads(self.headers[1:].tolist()) if several else None
         )  # the first one walks in the thread that asks
         # the node of each worker, for every cell
         nodes = np.array([worker.at for worker in self.workers], np.int64)
         self.nodes = nodes.reshape(len(self.workers), len(self.plan.cells)).T.copy()
-        self.inputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.inputs.items()}
-        self.outputs_at = {name: address_of(self.nodes[cell.number]) for name, cell in self.plan.outputs.items()}
+        self.inputs_at = {name: Words(address_of(self.nodes[cell.number])) for name, cell in self.plan.inputs.items()}
+        self.outputs_at = {name: Words(address_of(self.nodes[cell.number])) for name, cell in self.plan.outputs.items()}
         self.lines = cache_lines(len(self.workers) + 1)  # where workers in threads meet
-        self.lines_at = address_of(self.lines)
+        self.lines_at = Words(address_of(self.lines))
         self.slice_times = slice_times or best_slice(self.plan, several)
 
     def needs_outside(self, stage: Stage) -> bool:
@@ -142,8 +143,8 @@ class Host:
                 worker.tidy()
         self.fed = sum(len(diffs) for _, _, diffs in rows.values())
         for worker in self.workers:
-            if worker.H[worker.W + h.WIDE_SHOWN]:
-                worker.H[worker.W + h.WIDE_SHOWN], self.is_wide = 0, True
+            if worker.header.pair.wide_shown:
+                worker.header.pair.wide_shown, self.is_wide = 0, True
         return results
 
     def keep_last(self) -> None:
@@ -172,7 +173,7 @@ class Host:
     @property
     def is_broken(self) -> bool:
         """Whether memory ended in the middle of a kernel."""
-        return any(bool(worker.H[worker.W + h.BROKEN]) for worker in self.workers)
+        return any(bool(worker.header.broken) for worker in self.workers)
 
     def close(self) -> None:
         self.stop_all()
@@ -213,6 +214,7 @@ class Host:
             told, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
             lanes, diffs = rows
+            assert isinstance(lanes, np.ndarray) and isinstance(diffs, np.ndarray)
             if len(diffs) > 1:
                 diffs = np.ascontiguousarray(told_once(diffs))
             told, self.fed = worker.quick_step(name, np.ascontiguousarray(lanes), diffs), lanes.shape[1]
@@ -344,14 +346,14 @@ class Host:
 
     def take_turns(self, alone: bool) -> list[int]:
         """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
-        H, at, count = memory(), self.headers_at, len(self.workers)
+        at, count = self.headers_at, len(self.workers)
         turn = 0
-        while (turn := int(round_robin.take_turns(H, at, count, turn, int(alone)))) < count:
+        while (turn := int(round_robin.take_turns(at, count, turn, int(alone)))) < count:
             worker = self.workers[turn]
-            reason = worker.serve(int(H[worker.W + h.REASON]))
+            reason = worker.serve(int(worker.header.reason))
             if reason != w.PAUSED:
                 return [w.AT_BARRIER] * turn + [reason]  # by worker, as far as they came
-        return [int(H[worker.W + h.REASON]) for worker in self.workers]
+        return [int(worker.header.reason) for worker in self.workers]
 
     # ---- some of the workers -------------------------------------------------------------------
 
@@ -394,8 +396,8 @@ class Host:
                 if words is not None and len(words):
                     worker.receive(np.ascontiguousarray(words))
         for worker in self.workers:
-            worker.H[worker.W + h.AGREED] = agreed
-            worker.H[worker.W + h.PHASE] = 1
+            worker.header.agreed = agreed
+            worker.header.phase = 1
 
     def to_barrier(self, results: dict[str, list[Rows]]) -> AtBarrier:
         """Walk to the next barrier, or to the end of the slice."""
@@ -403,30 +405,37 @@ class Host:
         if w.FAILED in reasons or w.AT_BARRIER not in reasons:
             self.collect(reasons, results)
             return AtBarrier(True, {}, False, w.NOTHING, 0)
-        H, at_loop = memory(), bool(self.workers[0].H[self.workers[0].W + h.LOOP_AT])
+        at_loop = bool(self.workers[0].header.loop_at)
         least, pending = w.NOTHING, 0
         here = {worker.me for worker in self.workers}
         outboxes: Outboxes = {}
         for worker in self.workers:
-            W = worker.W
-            pending += int(round_robin.pending_words(H, W))
+            header = worker.header
+            pending += int(round_robin.pending_words(header))
             if at_loop:
-                least = min(least, int(w.least_in(H, W, int(H[W + h.LOOP_AT]))))
-            for other in range(int(H[W + h.WORKERS])):
-                if size := int(H[W + h.OUTBOXES + h.VECTOR * other + h.LEN]):
+                least = min(least, int(w.least_in(header, w.Instruction(header.loop_at))))
+            for other in range(int(header.workers)):
+                if size := int(header.outboxes[other].length):
                     pending += size
                     if at_loop:
-                        least = min(least, int(round_robin.least_sent(H, W, other, worker.program)))
+                        least = min(least, int(round_robin.least_sent(header, other, worker.program)))
                     if other not in here:
                         outboxes[worker.me, other] = worker.outbox_for(other)
-        return AtBarrier(False, outboxes, at_loop, least, pending)
+        return AtBarrier(False, outboxes, at_loop, least, pending, self.loop_ahead() if at_loop else None)
+
+    def loop_ahead(self) -> tuple[int, int, int]:
+        """The loop at whose head the workers are, and where its round stands in a word of rounds."""
+        worker = self.workers[0]
+        at = (int(worker.header.loop_at) - worker.program) // w.Instruction.SIZE
+        begin = worker.around[at][-1]
+        return begin.loop, worker.shift[begin.depth - 1], int(worker.header.bits)
 
     def run_all(self) -> list[int]:
         """Every worker at once, the first in this thread and the others beside it, meeting each other on their way; if
         this one is interrupted, they are stopped first.
         """
         assert self.worker_threads is not None
-        barrier.open_barrier(memory(), self.headers_at, len(self.workers), self.lines_at)
+        barrier.open_barrier(self.headers_at, len(self.workers), self.lines_at)
         self.may_walk = True
         try:
             self.worker_threads.dispatch([worker.go_on for worker in self.workers[1:]])
@@ -469,7 +478,7 @@ class Host:
     def close_barrier(self) -> None:
         for worker in self.workers:
             worker.stopped = False
-        barrier.close_barrier(memory(), self.headers_at, len(self.workers))
+        barrier.close_barrier(self.headers_at, len(self.workers))
 
 
 def distinct(times: list[np.ndarray]) -> np.ndarray:

@@ -111,6 +111,7 @@ def of_cell(plan: Plan, cell: Cell) -> list[str]:
         if cell.depth == 0 and not plan.general and cell.op != answers.USER_FUNCTION:
             kept = "; its output is kept, for those who read it arranged" if cell.readers else "; keeps no output"
             lines.append(f"short cut: its times are totally ordered{kept}")
+        lines.append(f"tactic: {tactic(plan, cell)}")
         if cell.op == answers.SUMMED:
             lines.append("keeps sums, no rows")
     if cell.kind == kinds.OUTSIDE and isinstance(cell.action, Stage):
@@ -118,6 +119,18 @@ def of_cell(plan: Plan, cell: Cell) -> list[str]:
     if cell.kind == kinds.SETTLE:
         lines.append("added up in each round, so that differences do not circulate")
     return lines + (exchanges(cell) if cell.kind in (kinds.REDUCE, kinds.SETTLE) else [])
+
+
+def tactic(plan: Plan, cell: Cell) -> str:
+    """How a reduction computes a key, in the glossary's words."""
+    if cell.op == answers.DISTINCT_BY_VALUE:
+        return "presence by value" + ("; by round, for keys that have a past" if cell.depth == 1 else "")
+    counts = cell.op in (answers.DISTINCT, answers.COUNTED)
+    if plan.general:
+        return "replay" + ("; chain scan, for keys whose times form a chain" if counts else "")
+    if cell.depth == 0 and cell.readers == 0 and (counts or cell.op == answers.SUMMED):
+        return "totals, a hash table of sums"
+    return "chain scan" + ("; insert only, while rows are only added" if cell.depth and counts else "")
 
 
 def exchanges(cell: Cell) -> list[str]:

@@ -14,6 +14,7 @@ from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, Ou
 from ebbflow.expressions.interpreter import overflowed
 from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
 from ebbflow.operators import node as kinds
+from ebbflow.operators.reduce.window_order import MOST_CELLS, MOST_ROWS
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 
@@ -32,8 +33,9 @@ def told(times: np.ndarray) -> str:
 
 def refusal(worker) -> EbbflowError:
     """What to raise for the error that the worker's walk wrote down."""
-    H, W, graph = worker.H, worker.W, worker.plan.graph
-    code, number, rank, word = (int(H[W + h.ERROR + i]) for i in range(4))
+    header, graph = worker.header, worker.plan.graph
+    code, number = int(header.error), int(header.error_node)
+    rank, word = int(header.error_rank), int(header.error_word)
     if code == h.USED_UP:
         what = (
             f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
@@ -49,7 +51,7 @@ def refusal(worker) -> EbbflowError:
         case h.ROW_OVERFLOW:
             stage = worker.stages[word]
             exprs = [*stage.columns, *([] if stage.condition is None else [stage.condition])]
-            told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(W + h.REFUSED).tolist())
+            told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(header.refused).tolist())
             return NumberOverflow(
                 f"{told_row.what.rstrip('.')}{when}.",
                 at=graph.places[stage.node] if stage.node >= 0 else place,
@@ -75,15 +77,21 @@ def refusal(worker) -> EbbflowError:
             group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
             what = f"The group {group or 'of all rows'} of {name} has more than {COUNTED:,} rows{when}, copies and"
             return NumberOverflow(f"{what} corrections counted.", at=place, hint=STAYS)
+        case h.PARTITION_OVERFLOW:
+            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+            what = f"The partition {group or 'of all rows'} of {name} has {word:,} rows{when}, copies counted; a window"
+            return NumberOverflow(
+                f"{what} numbers {MOST_CELLS:,} one by one, and ranks {MOST_ROWS:,}.", at=place, hint=STAYS
+            )
         case h.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
-            most = (1 << int(H[W + h.BITS])) - 1
+            most = (1 << int(header.bits)) - 1
             return NumberOverflow(
                 f"A row waits for round {word:,} of its loop{when}; loops here have at most {most:,}.",
                 at=place,
                 hint=STAYS,
             )
         case h.ROUNDS_OVERFLOW:
-            most = (1 << int(H[W + h.BITS])) - 1
+            most = (1 << int(header.bits)) - 1
             return NeverSettles(f"A loop went round {most:,} times and still changes{when}.", at=place, hint=STAYS)
         case h.LIMIT_REACHED:
             return NeverSettles(
@@ -115,7 +123,7 @@ def refuse_plainly(error: BaseException) -> None:
 def refuse_broken(workers) -> None:
     """Say so if memory ended in the middle of a kernel, even behind the limit: what a worker holds means nothing."""
     for worker in workers:
-        if worker.H[worker.W + h.BROKEN]:
+        if worker.header.broken:
             raise OutOfMemory(
                 f"The memory of worker {worker.me} ended so suddenly that what it held is lost.", hint=LOST
             )
@@ -126,6 +134,7 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
     match worker.plan.graph.nodes[cell.node]:
         case n.Reduce(source, _, n.Aggregates(aggregates)) if aggregates[number].column is not None:
             each = aggregates[number]
+            assert each.column is not None
             said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
             if worker.plan.graph.schemas[source][each.column].name == "decimal":
                 hint = (
@@ -133,21 +142,28 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
                 )
                 return said, f"needs more than {DIGITS} digits", hint
             return said, "leaves 64 bits", ""
+        case n.Reduce(source, _, n.Window(_, functions)) if functions[number].column is not None:
+            over = functions[number]
+            decimal = worker.plan.graph.schemas[source][over.column or ""].name == "decimal"
+            return (
+                f'"{over.name}", a {over.op} over rows,',
+                f"needs more than {DIGITS} digits" if decimal else "leaves 64 bits",
+                "",
+            )
     return "A sum", "leaves 64 bits", ""
 
 
 def holder_of(worker):
     """The cell in whose table a record lies, of which REFUSED has a segment; its row takes the place of that."""
-    H, v = worker.H, worker.W + h.REFUSED
+    v = worker.header.refused
     segment, *values = worker.heap.vector(v).tolist()
     for cell, node in zip(worker.plan.cells, worker.at, strict=True):
-        tb = int(H[node + kinds.TB])
-        slots = int(H[tb + tables.SLOTS_AT]) if tb else 0
-        for i in range(int(H[tb + tables.MASK]) + 1 if slots else 0):
-            record = int(H[slots + i]) & tables.ADDRESS
-            if record and 0 < segment - record < int(H[tb + tables.RECORD]):
-                key = [int(H[record + k]) for k in range(int(H[tb + tables.KEYS]))]
-                is_output = segment - record - len(key) - tables.SEGMENTS >= tables.SEGMENT
+        table = node.table
+        for i in range(int(table.mask) + 1 if table and table.slots else 0):
+            record = tables.Record(int(table.slots[i]) & tables.ADDRESS)
+            if record and 0 < segment - record < int(table.record):
+                key = [int(record.lanes[k]) for k in range(int(table.keys))]
+                is_output = segment >= tables.segment_of(table, record, 1)
                 worker.heap.load(v, np.array([] if is_output else key + values, np.int64))
                 return cell
     worker.heap.load(v, np.empty(0, np.int64))
@@ -156,7 +172,7 @@ def holder_of(worker):
 
 def row_told(worker, cell) -> str:
     """The row that was refused, if it is known: the columns in which it came."""
-    lanes = worker.heap.vector(worker.W + h.REFUSED).tolist()
+    lanes = worker.heap.vector(worker.header.refused).tolist()
     names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) else cell.schema.names
     graph, node = worker.plan.graph, worker.plan.graph.nodes[cell.node]
     schemas = [cell.schema, *(graph.schemas[source] for source in n.sources_of(node))]
@@ -170,7 +186,7 @@ def row_told(worker, cell) -> str:
 def group_of(worker, cell) -> dict[str, object]:
     """The key that a reduce looked at last."""
     schema = worker.plan.graph.schemas[cell.node]
-    at = int(worker.H[worker.W + h.KEY_AT])
+    at = int(worker.header.key_at)
     if cell.kind == kinds.JOIN:
         key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
     else:

@@ -10,48 +10,55 @@ process.
 
 from __future__ import annotations
 
-from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, INSTRUCTION, NOTHING, least_in, walk
+from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, NOTHING, Instruction, least_in, walk
 from ebbflow.native.kernel import kernel
+from ebbflow.native.structs import Words
 from ebbflow.operators.edges import receive_at
 from ebbflow.operators.exchange.outbox import least_in_outbox, outbox_for
-from ebbflow.operators.node import B_BULK, B_ITEMS, B_PARTITIONS, BUCKET, BUCKETS, BUFFER, PENDING_HEAD, row_lanes
-from ebbflow.trace.heap import AGREED, FUEL, LEN, LOOP_AT, ME, NODE_COUNT, NODES, OUTBOXES, PHASE, PTR, REASON, VECTOR
-from ebbflow.trace.packed_rows import ROWS
+from ebbflow.operators.node import (
+    Bucket,
+    Node,
+    PendingRow,
+    row_lanes,
+)
+from ebbflow.trace.heap import (
+    Worker,
+)
 
 
 @kernel
-def deliver_outboxes(H, at, count):
+def deliver_outboxes(at: Words, count: int) -> None:
     """Deliver the outboxes of the workers whose headers are listed at `at` to each other."""
     for i in range(count):
-        to = H[at + i]
+        to = Worker(at[i])
         for j in range(count):
-            v = H[at + j] + OUTBOXES + VECTOR * H[to + ME]
-            n = H[v + LEN]
+            v = Worker(at[j]).outboxes[to.me]
+            n = v.length
             if n:
-                receive_at(H, to, H[v + PTR], n)
-                H[v + LEN] = 0
+                receive_at(to, v.pointer, n)
+                v.length = 0
 
 
 @kernel
-def agree(H, at, count):
+def agree(at: Words, count: int) -> None:
     """All workers are here: agree on the round of the loop at whose barrier they are, and let them continue."""
-    first = H[at]
-    loop = H[first + LOOP_AT]
+    first = Worker(at[0])
+    loop = Instruction(first.loop_at)
     if loop:
         best = NOTHING
         for i in range(count):
-            W = H[at + i]
-            r = least_in(H, W, H[W + LOOP_AT])
+            worker = Worker(at[i])
+            r = least_in(worker, Instruction(worker.loop_at))
             if r < best:
                 best = r
         for i in range(count):
-            H[H[at + i] + AGREED] = best
+            Worker(at[i]).agreed = best
     for i in range(count):
-        H[H[at + i] + PHASE] = 1
+        Worker(at[i]).phase = 1
 
 
 @kernel
-def take_turns(H, at, count, turn, alone):
+def take_turns(at: Words, count: int, turn: int, alone: int) -> int:
     """Walk one worker after the other, from `turn` on.
 
     leaves: the number of the worker that needs Python, its reason in REASON; `count` when all have finished or, if
@@ -60,42 +67,43 @@ def take_turns(H, at, count, turn, alone):
     i = turn
     while True:
         while i < count:
-            W = H[at + i]
-            H[W + FUEL] = FULL
-            reason = walk(H, W)
-            H[W + REASON] = reason
+            worker = Worker(at[i])
+            worker.fuel = FULL
+            reason = walk(worker)
+            worker.reason = reason
             if reason != FINISHED and reason != AT_BARRIER:
                 return i
             i += 1
-        if H[H[at] + REASON] == FINISHED or alone == 0:
+        if Worker(at[0]).reason == FINISHED or alone == 0:
             return count
-        deliver_outboxes(H, at, count)
-        agree(H, at, count)
+        deliver_outboxes(at, count)
+        agree(at, count)
         i = 0
 
 
 @kernel
-def least_sent(H, W, other, start):
+def least_sent(worker: Worker, other: int, start: int) -> int:
     """The least rounds that rows sent to another worker bring into the loop at which this worker stands.
 
     needs:  start: where the plan's program begins in this heap.
     """
-    pc = H[W + LOOP_AT]
-    first = (pc - start) // INSTRUCTION
-    past = (H[pc + 1] - start) // INSTRUCTION
-    return least_in_outbox(H, W, outbox_for(H, W, other), first, past)
+    pc = Instruction(worker.loop_at)
+    first = (pc - start) // Instruction.SIZE
+    past = (pc.target - start) // Instruction.SIZE
+    return least_in_outbox(worker, outbox_for(worker, other), first, past)
 
 
 @kernel
-def pending_words(H, W):
+def pending_words(worker: Worker) -> int:
     """How much waits at the nodes of a worker: the words of its buffers and buckets."""
     total = 0
-    for i in range(H[W + NODE_COUNT]):
-        nd = H[H[W + NODES] + i]
-        total += H[nd + BUFFER + LEN]
-        p = H[nd + BUCKETS + PTR]
-        for b in range(0, H[nd + BUCKETS + LEN], BUCKET):
-            total += H[p + b + B_ITEMS + LEN] + H[p + b + B_BULK + LEN]
-            if H[p + b + B_PARTITIONS]:
-                total += H[H[p + b + B_PARTITIONS] + ROWS] * (PENDING_HEAD + row_lanes(H, nd))
+    for i in range(worker.node_count):
+        node = Node(worker.nodes[i])
+        total += node.buffer.length
+        p = node.buckets.pointer
+        for b in range(0, node.buckets.length, Bucket.SIZE):
+            bucket = Bucket(p + b)
+            total += bucket.items.length + bucket.bulk.length
+            if bucket.items.partitions:
+                total += bucket.items.partitions.rows * (PendingRow.SIZE + row_lanes(node))
     return total

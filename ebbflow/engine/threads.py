@@ -19,10 +19,11 @@ import numpy as np
 
 from ebbflow.engine.walk import FAILED, FINISHED, FULL, PAUSED, walk
 from ebbflow.errors import NoThread
-from ebbflow.native.kernel import CACHE_LINE, address_of, cache_lines, inline, kernel, memory, wrap_around
-from ebbflow.native.memory import call_back, load_shared, store_shared, yield_core
+from ebbflow.native.kernel import CACHE_LINE, address_of, cache_lines, inline, kernel, wrap_around
+from ebbflow.native.memory import H, call_back, load_shared, store_shared, yield_core
+from ebbflow.native.structs import Words
 from ebbflow.operators.exchange.barrier import STOPPED
-from ebbflow.trace.heap import BARRIER, FUEL
+from ebbflow.trace.heap import Worker
 from ebbflow.turns import working_for
 
 Job = Callable[[int], int]  # what is to be done in Python, given what the walk came back for
@@ -45,13 +46,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @inline
-def semaphore(at):
+def semaphore(at: int) -> int:
     """The machine address of a word."""
     return 8 * (at + 1)
 
 
 @kernel
-def wait_for_change(at, word, turns):
+def wait_for_change(at: int, word: int, turns: int) -> bool:
     """Wait a while for a word to become another one; whether it did."""
     spins = 0
     while load_shared(at) == word:
@@ -64,23 +65,23 @@ def wait_for_change(at, word, turns):
 
 
 @kernel
-def answer(H, post, told):
+def answer(post: Words, told: int) -> None:
     """The order is done, with result `told`.  If the walk did not finish, workers at its barrier are released."""
-    W = H[post + HEADER]
-    if W and H[W + BARRIER] and told != FINISHED:
-        store_shared(H[W + BARRIER] + STOPPED, 1)
-    H[post + ANSWER] = told
-    store_shared(post + DONE, H[post + DOING])
-    call_back(H[post + WAKE], semaphore(post + HEARD))
+    worker = Worker(post[HEADER])
+    if worker and worker.barrier and told != FINISHED:
+        store_shared(worker.barrier + STOPPED, 1)
+    post[ANSWER] = told
+    store_shared(post + DONE, post[DOING])
+    call_back(post[WAKE], semaphore(post + HEARD))
 
 
 @kernel
-def stand_by(H, post):
+def stand_by(post: Words) -> int:
     """Wait for orders and walk, again and again, until Python is needed.  Returns what for: what the walk came back
     for, PAUSED if it has not begun, or LEAVES.
     """
     while True:
-        done = H[post + DONE]
+        done = post[DONE]
         is_patient = done > 0
         while load_shared(post + ORDER) == done:
             if load_shared(post + IS_OVER):
@@ -88,20 +89,20 @@ def stand_by(H, post):
             is_patient |= load_shared(post + CALLED) > done
             if not is_patient or not wait_for_change(post + ORDER, done, FOR_ORDERS):
                 is_patient = False
-                call_back(H[post + WAIT], semaphore(post + AWAKE))
-        H[post + DOING] = done + 1
-        W = H[post + HEADER]
-        if W == 0:
+                call_back(post[WAIT], semaphore(post + AWAKE))
+        post[DOING] = done + 1
+        worker = Worker(post[HEADER])
+        if worker == 0:
             return PAUSED
-        H[W + FUEL] = FULL
-        reason = walk(H, W)
+        worker.fuel = FULL
+        reason = walk(worker)
         if reason != FINISHED:
             return reason
-        answer(H, post, reason)
+        answer(post, reason)
 
 
 @kernel
-def call_up(H, at, count):
+def call_up(at: int, count: int) -> None:
     """There will be orders for the posts from `at` on: wake their threads."""
     for post in range(at, at + POST * count, POST):
         store_shared(post + CALLED, H[post + ORDER] + 1)
@@ -109,7 +110,7 @@ def call_up(H, at, count):
 
 
 @kernel
-def give_orders(H, at, count):
+def give_orders(at: int, count: int) -> None:
     """An order for each post."""
     for post in range(at, at + POST * count, POST):
         store_shared(post + ORDER, H[post + ORDER] + 1)
@@ -117,18 +118,18 @@ def give_orders(H, at, count):
 
 
 @kernel
-def wait_for(H, post):
+def wait_for(post: Words) -> bool:
     """Wait for the answer to the last order; whether it is there.  It may not be, where a signal came instead."""
-    wait_for_change(post + DONE, H[post + ORDER] - 1, FOR_ANSWERS)
-    call_back(H[post + WAIT], semaphore(post + HEARD))
-    return load_shared(post + DONE) == H[post + ORDER]
+    wait_for_change(post + DONE, post[ORDER] - 1, FOR_ANSWERS)
+    call_back(post[WAIT], semaphore(post + HEARD))
+    return load_shared(post + DONE) == post[ORDER]
 
 
 class Post:
     """What a thread and its dispatcher share.  It has no reference to `WorkerThreads`: a thread keeps nothing alive."""
 
     def __init__(self, words: np.ndarray, header: int):
-        self.words, self.at = words, address_of(words)
+        self.words, self.at = words, Words(address_of(words))
         self.job: Job | None = None
         self.error: BaseException | None = None
         self.asked_by = 0  # the thread that gave the order
@@ -144,7 +145,7 @@ class Post:
         told = PAUSED
         while told != LEAVES:
             try:
-                told = int(stand_by(memory(), self.at))
+                told = int(stand_by(self.at))
                 if told != LEAVES:
                     assert self.job is not None
                     with working_for(self.asked_by):
@@ -155,7 +156,7 @@ class Post:
                 self.give_answer(FAILED)
 
     def give_answer(self, told: int) -> None:
-        answer(memory(), self.at, told)
+        answer(self.at, told)
 
 
 class WorkerThreads:
@@ -181,19 +182,18 @@ class WorkerThreads:
 
     def call_up(self) -> None:
         """There will be something to do in a moment."""
-        call_up(memory(), self._at, self._count)
+        call_up(self._at, self._count)
 
     def dispatch(self, jobs: Sequence[Job]) -> None:
         """Let every thread walk; `jobs` has for each what is to be done in Python."""
         for post, job in zip(self.posts, jobs, strict=True):
             post.job, post.asked_by = job, threading.get_ident()
-        give_orders(memory(), self._at, self._count)
+        give_orders(self._at, self._count)
 
     def answers(self) -> list[int]:
         """The answers to the last orders, once all threads have answered; the first error, if there is one."""
-        H = memory()
         for post in self.posts:
-            while not wait_for(H, post.at):
+            while not wait_for(post.at):
                 pass  # Python looks here whether somebody interrupts
         heard = [int(post.words[ANSWER]) for post in self.posts]
         errors = [post.error for post in self.posts if post.error is not None]
@@ -213,4 +213,4 @@ class WorkerThreads:
 def dismiss(words: np.ndarray) -> None:
     """The threads of these posts end, once they have answered."""
     words[IS_OVER::POST] = 1
-    call_up(memory(), address_of(words), len(words) // POST)
+    call_up(address_of(words), len(words) // POST)

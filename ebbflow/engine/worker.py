@@ -9,13 +9,18 @@ Rule: a worker deals with cells and rows; which times are complete, and what oth
 from __future__ import annotations
 
 import time
+from dataclasses import astuple
+from functools import reduce
 
 import numpy as np
 
 from ebbflow import events, interrupts
-from ebbflow.columns.schema import PRECISION, Schema, Type
+from ebbflow.columns.lanes import float_to_lane, to_lane
+from ebbflow.columns.schema import DOUBLE, PRECISION, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.aggregates import kind_of, split
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
+from ebbflow.dataflow.windows import FUNCTIONS, WHOLE, Reach, reach_of
 from ebbflow.engine import walk as w
 from ebbflow.engine.callbacks import Callbacks
 from ebbflow.engine.compact_times import compact_times
@@ -23,10 +28,11 @@ from ebbflow.engine.result_buffer import ResultBuffer
 from ebbflow.expressions.interpreter import REGISTERS, STEP, program, runs_in_blocks
 from ebbflow.limits import COLUMNS, WORKERS, rounds
 from ebbflow.native.kernel import address_of
+from ebbflow.native.structs import Words
 from ebbflow.operators import block, consolidate, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier
-from ebbflow.operators.reduce import answers
+from ebbflow.operators.reduce import answers, ordered_values, window_order
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
@@ -40,7 +46,8 @@ KEYED = (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE)  # the order in which rows c
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = WORKERS
-LIMITS = {"seal_rows": h.SEAL, "keep_records": h.KEEP, "effort": h.EFFORT, "near_slots": h.CACHED_SLOTS}
+LIMITS = {"seal_rows": "seal", "keep_records": "keep", "effort": "effort", "near_slots": "cached_slots"}
+LIMITS["index_rows"] = "index_rows"
 
 
 class Worker:
@@ -56,25 +63,25 @@ class Worker:
         **limits: int,
     ):
         self.plan, self.me, self.pool = plan, me, pool
-        self.heap = heap = h.Heap(reserve, None if base is None else base + me * reserve)
-        self.H, self.W = heap.H, heap.W
+        self.heap = heap = h.Heap(reserve, None if base is None else base + me * (reserve or 0))
+        self.H, self.W, self.header = heap.H, heap.W, heap.header
         self.callbacks = Callbacks(plan, pool)
-        H, W = self.H, self.W
         bits = rounds(plan.depth).bit_length()
         self.shift = [(plan.depth - 1 - d) * (bits + 1) for d in range(plan.depth)]
-        H[W + h.GUARD] = sum(1 << (s + bits) for s in self.shift)
-        H[W + h.BITS] = bits
-        H[W + h.COORDS] = len(plan.graph.coordinates)
-        H[W + h.GENERAL] = int(plan.general)
-        H[W + h.WORKERS], H[W + h.ME] = workers, me
-        H[W + h.POOL] = pool.address
-        self.pool_words = [W + h.POOL]  # where it is written that the text pool lies there, in this process
+        self.header.guard = sum(1 << (s + bits) for s in self.shift)
+        self.header.bits = bits
+        self.header.coords = len(plan.graph.coordinates)
+        self.header.general = int(plan.general)
+        self.header.workers, self.header.me = workers, me
+        self.header.pool = pool.address
+        # where it is written that the text pool lies there, in this process
+        self.pool_words = [self.W + h.Worker.FIELDS["pool"].offset]
         for name, value in limits.items():
-            H[W + LIMITS[name]] = value
+            setattr(self.header, LIMITS[name], value)
         if plan.general:
-            respread(H, W, 64)
+            respread(self.header, 64)
         self.lay_out()
-        self.saved: list[tuple[int, np.ndarray]] | None = None  # what an advance found waiting
+        self.saved: list[tuple[h.Vector, np.ndarray]] | None = None  # what an advance found waiting
         self.step = 0
         self.kept = 0  # up to which step nothing is taken back
         self.trim_at = 0.0  # when memory may next be returned to the system
@@ -88,16 +95,16 @@ class Worker:
     # ---- the plan, as words -----------------------------------------------------------------
 
     def lay_out(self) -> None:
-        plan, heap, H, W = self.plan, self.heap, self.H, self.W
+        plan, heap, header = self.plan, self.heap, self.header
         self.stages: dict[int, Stage] = {}  # by address, for what is told of a row that overflowed
-        self.at = [heap.zeros(kinds.NODE) for _ in plan.cells]
+        self.at = [kinds.Node(heap.zeros(kinds.Node.SIZE)) for _ in plan.cells]
         self.nodes = heap.keep(self.at)
         self.widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0)
         assert self.widest <= COLUMNS, "the rules let no wider collection pass"
-        for v in (h.ROW, h.ROW2, h.WANT):  # rows in passing: lanes, or an expression's registers
-            h.reserve(H, W, W + v, self.widest + REGISTERS)
-        H[W + h.NODES], H[W + h.NODE_COUNT] = self.nodes, len(self.at)
-        H[W + h.BLOCK] = h.alloc(H, W, block.ROOM)
+        for v in (header.row, header.row2, header.want):  # rows in passing: lanes, or an expression's registers
+            h.reserve(header, v, self.widest + REGISTERS)
+        header.nodes, header.node_count = Words(self.nodes), len(self.at)
+        header.block = h.alloc(header, block.Block.SIZE)
         for cell in plan.cells:
             self.lay_node(cell)
         out_of: dict[int, list[int]] = {cell.number: [] for cell in plan.cells}
@@ -106,49 +113,50 @@ class Worker:
                 out_of[pipe.source.number].append(self.lay_edge(pipe, cell))
         for cell in plan.cells:
             a = self.at[cell.number]
-            H[a + kinds.EDGES], H[a + kinds.EDGE_COUNT] = heap.keep(out_of[cell.number]), len(out_of[cell.number])
+            a.edges, a.edge_count = Words(heap.keep(out_of[cell.number])), len(out_of[cell.number])
             for family in (0, 1):
                 readers = [
                     word
                     for join in plan.cells
                     if join.kind == kinds.JOIN
                     for on_left, side in ((1, join.left), (0, join.right))
-                    if side.cell is cell and side.family == family
+                    if side is not None and side.cell is cell and side.family == family
                     for word in (self.at[join.number], on_left)
                 ]
-                H[a + kinds.READERS + 2 * family] = heap.keep(readers)
-                H[a + kinds.READERS + 2 * family + 1] = len(readers) // 2
-            if H[a + kinds.TALLY_AT]:
-                self.lay_way_out(cell, int(H[a + kinds.TALLY_AT]))
+                a.readers[family].joins = Words(heap.keep(readers))
+                a.readers[family].count = len(readers) // 2
+            if a.tally:
+                self.lay_way_out(cell, a.tally)
         self.program = self.lay_program()
 
-    def lay_way_out(self, cell: Cell, ty: int) -> None:
+    def lay_way_out(self, cell: Cell, ty: tallies.Tally) -> None:
         """Whether some output may show a tally's corrections in their order, and whether one output takes them all."""
         to = [(pipe, other) for other in self.plan.cells for pipe in other.pipes if pipe.source is cell]
-        self.H[ty + tallies.T_SORTS] = int(any(other.kind not in KEYED for _, other in to))
-        if len(to) == 1 and int(self.H[self.W + h.WORKERS]) == 1:
+        ty.sorts = int(any(other.kind not in KEYED for _, other in to))
+        if len(to) == 1 and int(self.header.workers) == 1:
             ((pipe, other),) = to
             is_as_said = other.kind == kinds.OUTPUT and not pipe.stages and pipe.sign == 1
             if is_as_said and is_consolidated(other, self.plan):
-                self.H[ty + tallies.T_OUTPUT] = self.at[other.number]
+                ty.output = self.at[other.number]
 
     def lay_node(self, cell: Cell) -> None:
-        heap, H, a = self.heap, self.H, self.at[cell.number]
-        H[a + kinds.KIND], H[a + kinds.NUMBER], H[a + kinds.LANES] = cell.kind, cell.number, len(cell.schema)
-        H[a + kinds.OP], H[a + kinds.DEPTH] = cell.op, cell.depth
-        H[a + kinds.LEAST] = w.NOTHING
-        H[a + kinds.MOST_ROUNDS] = -1
+        heap, a = self.heap, self.at[cell.number]
+        a.kind, a.number, a.lanes = cell.kind, cell.number, len(cell.schema)
+        a.op, a.depth = cell.op, cell.depth
+        a.least = w.NOTHING
+        a.most_rounds = -1
         if cell.kind == kinds.ARRANGE:
             self.lay_table(a, len(cell.key), [2 + len(cell.values)])
         elif cell.kind == kinds.SETTLE:
             self.lay_table(a, len(cell.key), [], 2)
             if cell.limit is not None:
-                H[a + kinds.MOST_ROUNDS], H[a + kinds.ROUNDS_FIELD] = cell.limit, self.shift[cell.depth - 1]
+                a.most_rounds, a.rounds_field = cell.limit, self.shift[cell.depth - 1]
         elif cell.kind == kinds.REDUCE:
             self.lay_reduce(cell, a)
         elif cell.kind == kinds.JOIN:
-            H[a + kinds.LEFT], H[a + kinds.LEFT_FAMILY] = self.at[cell.left.cell.number], cell.left.family
-            H[a + kinds.RIGHT], H[a + kinds.RIGHT_FAMILY] = self.at[cell.right.cell.number], cell.right.family
+            assert cell.left is not None and cell.right is not None
+            a.left, a.left_family = self.at[cell.left.cell.number], cell.left.family
+            a.right, a.right_family = self.at[cell.right.cell.number], cell.right.family
             words: list[int] = []
             for _, side, column in cell.columns:
                 family = (cell.left, cell.right)[side]
@@ -156,99 +164,107 @@ class Worker:
                     words += [0, family.key.index(column)]
                 else:
                     words += [1 + side, family.values.index(column)]
-            H[a + kinds.PROJECTION] = heap.keep(words)
+            a.projection = Words(heap.keep(words))
         elif cell.kind == kinds.OUTPUT:
-            H[a + kinds.RAW] = int(is_consolidated(cell, self.plan))
+            a.raw = int(is_consolidated(cell, self.plan))
         elif cell.kind == kinds.DELAY:
-            words = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
-            H[a + kinds.SPEC] = self.keep_program(words)
+            assert isinstance(cell.action, n.Delay)
+            delay = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
+            assert delay is not None, "the rules let pass only what runs inside"
+            a.spec = Words(self.keep_program(delay))
         elif cell.kind == kinds.WAIT:
-            H[a + kinds.SPEC], H[a + kinds.ROUNDS_FIELD] = (
-                cell.schema.index(cell.action.column),
-                self.shift[cell.depth - 1],
-            )
+            assert isinstance(cell.action, n.Wait)
+            a.wait_lane, a.rounds_field = cell.schema.index(cell.action.column), self.shift[cell.depth - 1]
             if cell.limit is not None:
-                H[a + kinds.MOST_ROUNDS] = cell.limit
+                a.most_rounds = cell.limit
 
-    def lay_table(self, a: int, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
-        heap, H = self.heap, self.H
-        tb = heap.zeros(tables.TABLE)
-        H[a + kinds.TB] = tb
-        H[tb + tables.KEYS], H[tb + tables.FAMILIES], H[tb + tables.FOLDS] = keys, len(widths), folds
-        H[tb + tables.RECORD] = keys + tables.SEGMENTS + tables.SEGMENT * len(widths)
-        H[tb + tables.MASK] = -1
-        H[tb + tables.SWEEP_AT] = 1024
+    def lay_table(self, a: kinds.Node, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
+        tb = tables.Table(self.heap.zeros(tables.Table.SIZE))
+        a.table = tb
+        tb.keys, tb.families, tb.folds = keys, len(widths), Words(folds)
+        tb.record = keys + tables.marks_words(len(widths))
+        tb.mask = -1
+        tb.sweep_at = 1024
         for i, words in enumerate(widths or [width]):
-            H[tb + tables.WIDTH + i] = words
-        resize(H, self.W, tb, 16)
+            tb.widths[i] = words
+        resize(self.header, tb, 16)
 
-    def lay_reduce(self, cell: Cell, a: int) -> None:
-        heap, H = self.heap, self.H
+    def lay_reduce(self, cell: Cell, a: kinds.Node) -> None:
+        heap = self.heap
         node = self.plan.graph.nodes[cell.node]
+        assert isinstance(node, n.Reduce)
         source = self.plan.graph.schemas[node.source]
         outs = len(node.schema) - len(cell.key)
         widths = [2 + len(cell.values), 2 + outs]
         folds = 0
         if cell.op == answers.COUNTED:
-            H[a + kinds.SPEC] = heap.keep([outs])
+            a.spec = Words(heap.keep([outs]))
         elif cell.op == answers.SUMMED:
+            assert isinstance(node.reducer, n.Aggregates)
             columns, spec = summed(node.reducer, cell.values, source)
             words = accumulators.sums_spec(columns)
             folds = heap.keep(words)
-            widths.append(2 + words[accumulators.WORDS])
-            H[a + kinds.SPEC] = heap.keep(spec)
+            widths.append(2 + words[0])
+            a.spec = Words(heap.keep(spec))
         elif cell.op == answers.BAGGED:
-            H[a + kinds.SPEC] = heap.keep(bagged(node.reducer, cell.values, source))
+            assert isinstance(node.reducer, n.Aggregates)
+            a.spec = Words(heap.keep(bagged(node.reducer, cell.values, source)))
         elif cell.op == answers.TOPPED:
-            H[a + kinds.SPEC] = heap.keep(topped(node.reducer, cell.values, source))
+            assert isinstance(node.reducer, n.Top)
+            a.spec = Words(heap.keep(topped(node.reducer, cell.values, source)))
+        elif cell.op == answers.WINDOWED:
+            assert isinstance(node.reducer, n.Window)
+            a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
         self.lay_table(a, len(cell.key), widths, folds=folds)
+        a.table.hangs_index = int(cell.op == answers.WINDOWED)
         short = cell.depth == 0 and not self.plan.general and cell.op != answers.USER_FUNCTION
-        H[a + kinds.SHORT] = int(short)
-        H[a + kinds.KEPT] = int(not short or cell.readers > 0)
+        a.short = int(short)
+        a.kept = int(not short or cell.readers > 0)
         if is_running(cell, self.plan):
             self.lay_tally(cell, a)
 
-    def lay_tally(self, cell: Cell, a: int) -> None:
+    def lay_tally(self, cell: Cell, a: kinds.Node) -> None:
         """A reduction that keeps sums alone."""
-        H, ty = self.H, self.heap.zeros(tallies.TALLY)
-        H[a + kinds.TALLY_AT] = ty
-        H[ty + tallies.T_KEYS], H[ty + tallies.T_MASK] = len(cell.key), -1
-        folds = int(H[int(H[a + kinds.TB]) + tables.FOLDS])
-        H[ty + tallies.T_WORDS] = H[folds + accumulators.WORDS] if folds else 1
-        if len(cell.pipes) == 1 and int(H[self.W + h.WORKERS]) == 1:
+        ty = tallies.Tally(self.heap.zeros(tallies.Tally.SIZE))
+        a.tally = ty
+        ty.keys, ty.mask = len(cell.key), -1
+        folds = int(a.table.folds)
+        ty.words = accumulators.Sums(folds).words if folds else 1
+        if len(cell.pipes) == 1 and int(self.header.workers) == 1:
             source = cell.pipes[0].source
-            H[ty + tallies.T_EAGER] = 2 if source.kind == kinds.INPUT else int(is_running(source, self.plan))
+            ty.eager = 2 if source.kind == kinds.INPUT else int(is_running(source, self.plan))
 
     def lay_edge(self, pipe: Pipe, to: Cell) -> int:
-        heap, H = self.heap, self.H
+        heap = self.heap
         mask = -1
         if pipe.keeps is not None:
-            one = (1 << (int(H[self.W + h.BITS]) + 1)) - 1
+            one = (1 << (int(self.header.bits) + 1)) - 1
             mask = sum(one << self.shift[d - 1] for d in pipe.keeps if d <= self.plan.depth)
         stages = [self.lay_stage(stage) for stage in pipe.stages]
-        words = [0] * edges.FIRST_STAGE
-        words[edges.TO], words[edges.SIGN], words[edges.MASK] = self.at[to.number], pipe.sign, mask
-        words[edges.ADD] = sum(1 << self.shift[d - 1] for d in pipe.rises)
-        words[edges.FIELD] = self.shift[pipe.rises[-1] - 1] if pipe.limit is not None and pipe.rises else 0
-        words[edges.MOST] = pipe.limit if pipe.limit is not None and pipe.rises else -1
-        words[edges.RAISES] = int(to.limit is not None)
-        words[edges.EXCHANGE] = int(id(pipe) not in to.local)
-        words[edges.STAGES] = len(stages)
-        words[edges.TO_LANES] = (
-            len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
-        )
         a = self.at[to.number]
-        if to.partition_key is not None and not H[a + kinds.PARTITION_LANES]:
+        if to.partition_key is not None and not a.partition_lanes:
             names = to.key if to.key else to.schema.names
             lanes = [names.index(name) for name in to.partition_key]
-            H[a + kinds.PARTITION_LANES] = heap.keep([len(lanes), *lanes])
-        return heap.keep(words + stages)
+            a.partition_lanes = Words(heap.keep([len(lanes), *lanes]))
+        laid = edges.Edge(heap.zeros(edges.Edge.SIZE + len(stages)))
+        laid.to, laid.sign, laid.mask = self.at[to.number], pipe.sign, mask
+        laid.add = sum(1 << self.shift[d - 1] for d in pipe.rises)
+        laid.field = self.shift[pipe.rises[-1] - 1] if pipe.limit is not None and pipe.rises else 0
+        laid.most = pipe.limit if pipe.limit is not None and pipe.rises else -1
+        laid.raises = int(to.limit is not None)
+        laid.exchange = int(id(pipe) not in to.local)
+        laid.stage_count = len(stages)
+        laid.to_lanes = len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
+        for i, stage in enumerate(stages):
+            laid.stages[i] = stage
+        return laid
 
     def lay_stage(self, stage: Stage) -> int:
         lanes = stage.as_copy()
         if lanes is not None:
             return self.heap.keep([block.COPY, len(lanes), *lanes])
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
+        assert words is not None, "what does not run inside is a cell of its own"
         blocked = int(runs_in_blocks(words))
         laid = self.heap.keep([block.PROGRAM, self.keep_program(words), len(stage.schema), len(stage.columns), blocked])
         self.stages[laid] = stage
@@ -262,15 +278,15 @@ class Worker:
         return at
 
     def lay_program(self) -> int:
-        plan, H = self.plan, self.H
-        bits = int(H[self.W + h.BITS])
+        plan = self.plan
+        bits = int(self.header.bits)
         one = (1 << (bits + 1)) - 1
         masks = [sum(one << s for s in self.shift[:d]) for d in range(plan.depth + 1)]
         code: list[list[int]] = []
         open_: list[int] = []
         around: list[Begin] = []
         self.around: list[tuple[Begin, ...]] = []  # the loops around each instruction
-        several = int(H[self.W + h.WORKERS]) > 1
+        several = int(self.header.workers) > 1
         # the cells whose rows went out since workers last met, as they do at the head of a loop and where it ends
         since = {cell.number for cell in plan.inputs.values()}
         for part in plan.program:
@@ -291,7 +307,7 @@ class Worker:
                     code.append([w.SYNC, 0, 0, 0])
                     since = set()
                 a = self.at[part.number]
-                H[a + kinds.POSITION] = len(code)
+                a.position = len(code)
                 code.append([w.NODE_AT, a, 0, 0])
                 since.add(part.number)
             self.around += [tuple(around)] * (len(code) - len(self.around))
@@ -299,11 +315,11 @@ class Worker:
             code.append([w.SYNC, 0, 0, 0])
         code.append([w.STOP, 0, 0, 0])
         self.around += [()] * (len(code) - len(self.around))
-        start = self.heap.zeros(w.INSTRUCTION * len(code))
+        start = self.heap.zeros(w.Instruction.SIZE * len(code))
         for k, (op, argument, outer, inner) in enumerate(code):
             if op in (w.LOOP, w.END):
-                argument = start + w.INSTRUCTION * argument
-            H[start + 4 * k : start + 4 * k + 4] = (op, argument, outer, inner)
+                argument = start + w.Instruction.SIZE * argument
+            self.H[start + 4 * k : start + 4 * k + 4] = (op, argument, outer, inner)
         return start
 
     # ---- an advance -------------------------------------------------------------------------
@@ -314,95 +330,85 @@ class Worker:
 
     def begin_advance(self, keeping: bool, lower=()) -> None:
         """From here on everything can be undone."""
-        H, W = self.H, self.W
         if self.plan.general:
-            H[W + h.PAST] = 0  # the last advance may have been taken back
+            self.header.past = 0  # the last advance may have been taken back
             self.set_lower(lower)
             self.forget_past(lower)
         self.tidy()
-        H[W + h.FIRST] = self.step + 1
-        H[W + h.SAVES_SEGMENTS] = int(keeping)
+        self.header.first = self.step + 1
+        self.header.saves_segments = int(keeping)
         if self.plan.general:
-            self.saved = [
-                (v, self.heap.vector(v).copy())
-                for a in self.at
-                for v in (a + kinds.HOLD, a + kinds.OWES)
-                if H[v + h.LEN]
-            ]
+            self.saved = [(v, self.heap.vector(v).copy()) for a in self.at for v in (a.hold, a.owes) if v.length]
 
     def set_lower(self, lower) -> None:
         """The frontier to which histories fold from now on."""
-        H, W, c = self.H, self.W, len(self.plan.graph.coordinates)
-        self.heap.load(W + h.LOWER, np.array(lower, np.int64).reshape(-1))
-        h.reserve(H, W, W + h.LOWER, len(lower) * c + 2 * c)
+        c = len(self.plan.graph.coordinates)
+        self.heap.load(self.header.lower, np.array(lower, np.int64).reshape(-1))
+        h.reserve(self.header, self.header.lower, len(lower) * c + 2 * c)
         self.set_lowest(lower)
 
     def forget_past(self, lower) -> None:
         """When most interned times are past the lower frontier, they are forgotten."""
-        H, W = self.H, self.W
-        if int(H[W + h.TIMES + h.LEN]) // len(self.plan.graph.coordinates) > self.forget_at:
-            self.forget_at = 2 * int(compact_times(H, W, self.nodes, len(self.at))) + self.forget_times
+        if int(self.header.times.length) // len(self.plan.graph.coordinates) > self.forget_at:
+            self.forget_at = 2 * int(compact_times(self.header, Words(self.nodes), len(self.at))) + self.forget_times
             self.set_lowest(lower)
 
     def set_lowest(self, lower) -> None:
         """What is older folds to the only element of the lower frontier, which has a rank before all that comes now."""
-        H, W = self.H, self.W
         c = len(self.plan.graph.coordinates)
-        H[W + h.LOWEST] = self.ranks(np.array(lower, np.int64))[0] + 1 if len(lower) == 1 else 0
-        known = int(H[W + h.TIMES + h.LEN]) // c
-        H[W + h.CHAIN_FROM] = known - int(H[W + h.LOWEST] == known)
-        fresh = self.heap.vector(W + h.TIMES)[int(H[W + h.PAST]) * c :]
+        self.header.lowest = self.ranks(np.array(lower, np.int64))[0] + 1 if len(lower) == 1 else 0
+        known = int(self.header.times.length) // c
+        self.header.chain_from = known - int(self.header.lowest == known)
+        fresh = self.heap.vector(self.header.times)[int(self.header.past) * c :]
         if len(lower) != 1:
-            H[W + h.PAST] = 0
+            self.header.past = 0
         elif all((fresh[k::c] <= lower[0][k]).all() for k in range(c)):
-            H[W + h.PAST] = known  # else as many as were past an earlier frontier
+            self.header.past = known  # else as many as were past an earlier frontier
 
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""
-        H, W = self.H, self.W
         self.step += 1
-        w.tidy(H, W, self.step, int(H[W + h.EFFORT]) if fuel is None else fuel)
+        w.tidy(self.header, self.step, int(self.header.effort) if fuel is None else fuel)
 
     def rest(self) -> None:
         """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago.
 
         What is kept as an image gives it back where that is made, by no clock: the same steps leave the same bytes.
         """
-        if self.H[self.W + h.LOOSE] and not self.heap.is_placed and time.monotonic() >= self.trim_at:
+        if self.header.loose and not self.heap.is_placed and time.monotonic() >= self.trim_at:
             self.trim_at = time.monotonic() + TRIM_SECONDS
             self.heap.trim()
 
     def forget_block(self) -> None:
         """Where the columns of the last block lay is nothing to keep: they were words of this process."""
-        columns = int(self.H[self.W + h.BLOCK]) + block.COLUMNS_AT
-        for start in (columns, columns + 2 * block.MOST_COLUMNS):
+        columns = block.Block(self.header.block).columns
+        for start in (columns, block.Block(self.header.block).next_columns):
             words = self.H[start : start + 2 * max(self.widest, REGISTERS)]
             if words.any():
                 words[:] = 0
 
     def begin_slice(self, upper=()) -> None:
-        H, W = self.H, self.W
         self.step += 1
-        H[W + h.STEP] = self.step
-        H[W + h.PC], H[W + h.ROUNDS], H[W + h.PHASE] = self.program, 0, 0
-        H[W + h.QUIET] = H[W + h.STAGE] = 0  # an abandoned walk may have been at, or past, any barrier
-        H[W + h.ERROR] = 0
+        self.header.step = self.step
+        self.header.pc, self.header.rounds, self.header.phase = self.program, 0, 0
+        self.header.quiet = self.header.stage = 0  # an abandoned walk may have been at, or past, any barrier
+        self.header.error = 0
         if self.plan.general:
-            self.heap.load(W + h.UPPER, np.array(upper, np.int64).reshape(-1))
-            mark_complete(H, W, int(self.step > H[W + h.FIRST]))
-            w.begin_slice(H, W, self.nodes, len(self.at))
+            self.heap.load(self.header.upper, np.array(upper, np.int64).reshape(-1))
+            mark_complete(self.header, int(self.step > self.header.first))
+            w.begin_slice(self.header, Words(self.nodes), len(self.at))
 
     def ranks(self, times: np.ndarray) -> np.ndarray:
         """The ranks of rows of coordinates, in the general clock."""
         found = np.empty(len(times), np.int64)
-        intern_rows(self.H, self.W, np.ascontiguousarray(times), found)
+        intern_rows(self.header, np.ascontiguousarray(times), found)
         return found
 
     def feed(self, name: str, lanes: np.ndarray, ranks: np.ndarray, diffs: np.ndarray) -> None:
         cell = self.plan.inputs.get(name)
         if cell is not None and lanes.shape[1]:
             rows, ranks, diffs = map(np.ascontiguousarray, (lanes, told_once(ranks), told_once(diffs)))
-            w.feed_rows(self.H, self.W, self.at[cell.number], rows, ranks, diffs)
+            w.feed_rows(self.header, self.at[cell.number], rows, ranks, diffs)
 
     def run(self) -> int:
         """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""
@@ -417,29 +423,28 @@ class Worker:
             reason = self.run()
         finally:
             if reason != w.FINISHED:
-                self.H[int(self.H[self.W + h.BARRIER]) + barrier.STOPPED] = 1
+                self.H[int(self.header.barrier) + barrier.STOPPED] = 1
         return reason
 
     def is_given_up(self) -> bool:
         """Whether somebody who is to be met will not come."""
-        at = int(self.H[self.W + h.BARRIER])
+        at = int(self.header.barrier)
         return self.stopped or bool(at and self.H[at + barrier.STOPPED])
 
     def go_on(self, reason: int) -> int:
         """Do what the walk came back for, and walk on."""
-        H, W = self.H, self.W
         while (reason := self.serve(reason)) == w.PAUSED:
             if self.stopped or self.is_given_up():
                 break
             interrupts.look()
-            H[W + h.FUEL] = w.FULL
-            reason = w.walk(H, W)
+            self.header.fuel = w.FULL
+            reason = w.walk(self.header)
         return int(reason)
 
     def serve(self, reason: int) -> int:
         """Do what the walk came back for; PAUSED when it may go on."""
         if reason == w.ASKS or reason == w.CALLS:
-            cell = self.plan.cells[int(self.H[int(self.H[self.W + h.LOOP_AT]) + kinds.NUMBER])]
+            cell = self.plan.cells[int(kinds.Node(self.header.loop_at).number)]
             with interrupts.allowed():
                 if reason == w.ASKS:
                     self.callbacks.answer(self, cell)
@@ -455,31 +460,31 @@ class Worker:
 
     def tell_round(self) -> None:
         """Say where the walk is, when it has gone on for a while."""
-        at = (int(self.H[self.W + h.PC]) - self.program) // w.INSTRUCTION
+        at = (int(self.header.pc) - self.program) // w.Instruction.SIZE
         for begin in reversed(self.around[at]):
-            field = int(self.H[self.W + h.ROUNDS]) >> self.shift[begin.depth - 1]
-            events.tell(events.RoundBegan(begin.loop, field & ((1 << int(self.H[self.W + h.BITS])) - 1)))
+            field = int(self.header.rounds) >> self.shift[begin.depth - 1]
+            events.tell(events.RoundBegan(begin.loop, field & ((1 << int(self.header.bits)) - 1)))
 
     def outbox_for(self, other: int) -> np.ndarray:
-        v = self.W + h.OUTBOXES + h.VECTOR * other
+        v = self.header.outboxes[other]
         words = self.heap.vector(v).copy()
-        self.H[v + h.LEN] = 0
+        v.length = 0
         return words
 
     def receive(self, words: np.ndarray) -> None:
-        edges.receive_at(self.H, self.W, address_of(words), len(words))
+        edges.receive_at(self.header, Words(address_of(words)), len(words))
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call; diffs: one for each row, or for all.  Returns its outcome."""
         self.step += 2  # one to tidy, one to walk
-        told = w.quick_step(self.W, self.inputs[name], self.program, self.step, lanes, diffs)
-        return w.outcome(self.H, self.W, self.go_on(told)) if told & w.REASON else told
+        told = w.quick_step(self.header, self.inputs[name], self.program, self.step, lanes, diffs)
+        return w.outcome(self.header, self.go_on(told)) if told & w.REASON else told
 
     def few_step(self, name: str, words: np.ndarray) -> int:
         """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
         self.step += 2
-        told = w.few_step(self.W, self.inputs[name], self.program, self.step, words)
-        return w.outcome(self.H, self.W, self.go_on(told)) if told & w.REASON else told
+        told = w.few_step(self.header, self.inputs[name], self.program, self.step, words)
+        return w.outcome(self.header, self.go_on(told)) if told & w.REASON else told
 
     def take(self, output: str, buffer: ResultBuffer | None = None, count: int | None = None) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
@@ -489,73 +494,62 @@ class Worker:
             self.take_direct(output, buffer)
         a, lanes = self.outputs[output]
         if count is None:
-            count = w.waiting_rows(self.W, a)
+            count = w.waiting_rows(self.header, a)
         if count == 0:
             return None
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if buffer is None else buffer.room(count)
-        w.give_rows(self.W, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
+        w.give_rows(self.header, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
         return out if buffer is None else None
 
     def direct_to(self, output: str, buffer: ResultBuffer) -> None:
         """From here to `take`, rows that come consolidated go where they stay."""
-        H, (a, _) = self.H, self.outputs[output]
+        a, _ = self.outputs[output]
         left = buffer.left()
-        if self.plan.general or not H[a + kinds.RAW] or left.shape[1] == 0:
+        if self.plan.general or not a.raw or left.shape[1] == 0:
             return
-        H[a + kinds.DIRECT_AT], H[a + kinds.DIRECT_STEP] = address_of(left), left.strides[0] // 8
-        H[a + kinds.DIRECT_ROOM], H[a + kinds.DIRECT_ROWS] = left.shape[1], 0
-        H[a + kinds.DIRECT_TIMES] = address_of(self.slice_times) - 1
+        a.direct_at, a.direct_step = Words(address_of(left)), left.strides[0] // 8
+        a.direct_room, a.direct_rows = left.shape[1], 0
+        a.direct_times = Words(address_of(self.slice_times) - 1)
 
     def take_direct(self, output: str, buffer: ResultBuffer) -> None:
         """The rows that went where they stay are there; no more go there."""
-        buffer.room(int(consolidate.stop_direct(self.H, self.outputs[output][0])))
+        buffer.room(int(consolidate.stop_direct(self.outputs[output][0])))
 
     def time_of(self, ranks: np.ndarray) -> np.ndarray:
         """The coordinates of ranks: among the slice's times, or in the general clock."""
         if not self.plan.general:
             return self.slice_times[ranks - 1][:, None]
         c = len(self.plan.graph.coordinates)
-        return self.heap.vector(self.W + h.TIMES).reshape(-1, c)[ranks]
+        return self.heap.vector(self.header.times).reshape(-1, c)[ranks]
 
     def undo(self) -> None:
-        H, W = self.H, self.W
-        if H[W + h.STEP] <= self.kept:  # what was to come has not begun
-            H[W + h.FIRST] = self.kept + 1
-            H[W + h.UNDO + h.LEN] = 0
-        w.undo(H, W, self.nodes, len(self.at))
+        if self.header.step <= self.kept:  # what was to come has not begun
+            self.header.first = self.kept + 1
+            self.header.undo.length = 0
+        w.undo(self.header, Words(self.nodes), len(self.at))
         if self.saved is not None:
             for a in self.at:
-                H[a + kinds.HOLD + h.LEN] = H[a + kinds.OWES + h.LEN] = 0
+                a.hold.length = a.owes.length = 0
             for v, words in self.saved:
                 self.heap.load(v, words)
 
     def counters(self) -> dict[str, int]:
-        names = {
-            "visits": h.VISITS,
-            "rows": h.INSERTS,
-            "changes": h.DELTAS,
-            "answers": h.EVALS,
-            "owed": h.OWED,
-            "replayed": h.REPLAYED,
-            "words": h.LIVE,
-            "sealed": h.SEALED,
-            "mailed": h.SENT,
+        header = self.header
+        counted = {
+            "visits": header.visits,
+            "rows": header.inserts,
+            "changes": header.deltas,
+            "answers": header.evals,
+            "owed": header.owed,
+            "replayed": header.replayed,
+            "words": header.live,
+            "sealed": header.sealed,
+            "mailed": header.sent,
         }
-        return {name: int(self.H[self.W + at]) for name, at in names.items()}
+        return {name: int(count) for name, count in counted.items()}
 
 
 # ---- descriptions of reducers ---------------------------------------------------------------------
-
-OPS = {
-    "count_rows": answers.COUNT_ROWS,
-    "count": answers.COUNT_VALUES,
-    "sum": answers.SUM,
-    "avg": answers.AVG,
-    "min": answers.MIN,
-    "max": answers.MAX,
-    "any_value": answers.MIN,
-    "count_distinct": answers.COUNT_DISTINCT,
-}
 
 
 def shape_of(type: Type) -> int:
@@ -567,18 +561,27 @@ def shape_of(type: Type) -> int:
 def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> list[int]:
     words = [len(reducer.aggregates)]
     for a in reducer.aggregates:
+        opcode = kind_of(a.op).opcode
         if a.column is None:
-            words += [OPS[a.op], 0, 0, 1]
+            words += [opcode, 0, 0, 1]
         else:
-            type = source[a.column]
-            digits = min(type.scale + 4, PRECISION) - type.scale  # that a mean of decimals has more
-            words += [OPS[a.op], values.index(a.column), shape_of(type), digits]
+            words += [opcode, values.index(a.column), shape_of(source[a.column]), beside(a, values, source)]
     return words
+
+
+def beside(a: n.Aggregate, values: tuple[str, ...], source: Schema) -> int:
+    """What else is said of an aggregate: its number, its second column, or the digits that a mean has more."""
+    if a.by is not None:
+        return values.index(a.by) * ordered_values.SHAPES + shape_of(source[a.by])
+    if kind_of(a.op).has_part:
+        return to_lane(split(a.op)[1], DOUBLE, None)  # type: ignore[arg-type]
+    assert a.column is not None
+    return min(source[a.column].scale + 4, PRECISION) - source[a.column].scale
 
 
 def summed(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> tuple[list[tuple[int, int]], list[int]]:
     """The columns to add up, and how the answer is made of them."""
-    adds = {a.column for a in reducer.aggregates if a.op in ("sum", "avg")}
+    adds = {a.column for a in reducer.aggregates if kind_of(a.op).takes == "number"}
     shapes = [
         accumulators.ONLY_COUNT
         if name not in adds
@@ -599,6 +602,43 @@ def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]
         len(values),
         *(shape_of(source[v]) for v in values),
     ]
+
+
+def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema) -> list[int]:
+    order = [
+        (values.index(name), int(down), shape_of(source[name]), int(last))
+        for name, down, last in reducer.order
+        if name in values
+    ]
+    keys = [word for key in order for word in key]
+    lanes = [len(values), *(shape_of(source[name]) for name in values)]
+    differ = any(
+        FUNCTIONS[f.op].counts or (f.frame is not None and f.frame.unit == "rows" and f.frame != WHOLE)
+        for f in reducer.functions
+    )
+    reach = reduce(Reach.joined, map(reach_of, reducer.functions), Reach())
+    at = window_order.Window.SIZE + len(keys) + len(lanes)
+    head = [len(reducer.functions), at, int(differ), len(order), *map(int, astuple(reach))]
+    real = bool(order) and order[0][2] == answers.REAL
+    return head + keys + lanes + [word for f in reducer.functions for word in described(f, values, source, real)]
+
+
+def described(function: n.WindowFunction, values: tuple[str, ...], source: Schema, real: bool) -> list[int]:
+    """A function of a window; real: whether offsets are of an order column of floats."""
+    frame = function.frame or WHOLE
+    ends = []
+    for end in (frame.start, frame.end):
+        how = window_order.UNBOUNDED if end is None else window_order.OFFSET if end else window_order.CURRENT
+        measured = real and frame.unit == "range"
+        ends += [how, float_to_lane(float(end or 0)) if measured else int(end or 0)]
+    words = [list(FUNCTIONS).index(function.op), 0, 0, 1]
+    if function.column is not None:
+        type = source[function.column]
+        digits = min(type.scale + 4, PRECISION) - type.scale
+        words[1:] = [values.index(function.column), shape_of(type), digits]
+    default = -1 if function.default is None else values.index(function.default)
+    unit = window_order.RANGE if frame.unit == "range" else window_order.ROWS
+    return [*words, unit, *ends, function.number, default, int(function.skips_nulls)]
 
 
 def sends(to: Cell, visited: set[int]) -> bool:

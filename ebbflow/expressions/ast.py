@@ -57,7 +57,9 @@ class Applied:
         if terms > TERMS:
             raise NotAnExpression(
                 f"an expression has more than {TERMS:,} terms; a part that is used twice counts twice.",
-                hint='Make a column of a part that is used several times: with_columns(part=...), then col("part").',
+                hint="Give the values to an input, and keep the rows whose value is there: semijoin(values, on=...)."
+                if self.op == "is_in"
+                else 'Make a column of a part that is used several times: with_columns(part=...), then col("part").',
             )
         object.__setattr__(self, "terms", terms)
 
@@ -81,20 +83,55 @@ class Aggregated:
 
     op: str
     of: Ast | None
+    by: Ast | None = None  # that its rows are ordered by, of those that have an order
 
     def __str__(self) -> str:
-        return f"{self.op}({'' if self.of is None else self.of})"
+        of = "" if self.of is None else f"{self.of}" if self.by is None else f"{self.of}, {self.by}"
+        return f"{self.op}({of})"
 
 
-Ast = Named | Constant | Word | Applied | Traced | Aggregated
+@dataclass(frozen=True)
+class Placed:
+    """A function of a row's place among others, which has a meaning only over a window."""
+
+    op: str
+    of: Ast | None = None
+    number: int = 0
+    default: Ast | None = None
+    skips_nulls: bool = False
+
+    def __str__(self) -> str:
+        given = [self.of, self.number or None, self.default]
+        return f"{self.op}({', '.join(str(each) for each in given if each is not None)})"
+
+
+@dataclass(frozen=True)
+class Over:
+    """An aggregate, or a function of a row's place, over a window.
+
+    order: (what, whether descending, whether nulls are last); frame: (unit, start, end), None where it is not stated.
+    """
+
+    call: Aggregated | Placed
+    partition: tuple[Ast, ...]
+    order: tuple[tuple[Ast, bool, bool], ...]
+    frame: tuple[str, object, object] | None
+
+    def __str__(self) -> str:
+        return f"{self.call} over a window"
+
+
+Ast = Named | Constant | Word | Applied | Traced | Aggregated | Placed | Over
 
 
 def parts_of(tree: Ast) -> Iterator[Ast]:
-    """The tree and everything in it, outside first."""
-    yield tree
-    match tree:
-        case Applied(_, args):
-            for arg in args:
-                yield from parts_of(arg)
-        case Aggregated(_, of) if of is not None:
-            yield from parts_of(of)
+    """The tree and everything in it, outside first; however deep it is."""
+    todo: list[Ast] = [tree]
+    while todo:
+        part = todo.pop()
+        yield part
+        match part:
+            case Applied(_, args):
+                todo += reversed(args)
+            case Aggregated(_, of, by):
+                todo += [one for one in (by, of) if one is not None]

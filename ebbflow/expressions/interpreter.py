@@ -25,14 +25,15 @@ from ebbflow.columns.lanes import from_lane, to_lane
 from ebbflow.columns.local_time import from_local, to_local
 from ebbflow.columns.patterns import TextMatcher
 from ebbflow.columns.ranges import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, MICROSECONDS_A_DAY
-from ebbflow.columns.schema import DIGITS, NULL, Field, Schema, Type
+from ebbflow.columns.schema import BOOLEAN, DIGITS, NULL, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool, mixed_long, mixed_text, text_compare, text_length, text_size
 from ebbflow.columns.zones import table_of
 from ebbflow.errors import NumberOverflow
-from ebbflow.expressions import guards, operations
+from ebbflow.expressions import function_steps, guards, operations
+from ebbflow.expressions.function_steps import NotInside
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
-from ebbflow.native.kernel import address_of, inline, kernel, memory
-from ebbflow.native.memory import load_lane, store_lane
+from ebbflow.native.kernel import address_of, inline, kernel
+from ebbflow.native.memory import H, load_lane, store_lane
 
 # A program: the number of its steps, then the steps, then tables.  A step: what to do, the register that gets the
 # result, and three operands: a register (>= 0), an input lane (~index), or, where a flag says so, the word itself.
@@ -233,7 +234,7 @@ def part_of_date(days, part):
 
 
 @kernel
-def compute(H, op, a, b, c):
+def compute(op, a, b, c):
     """One step of those that are long; apart from `interpret` to keep that small.
 
     needs:  an op from FLOAT_FLOORDIV on; a and b are lanes of the types the op takes, not NULL.
@@ -267,15 +268,15 @@ def compute(H, op, a, b, c):
     if op == YEAR or op == MONTH or op == DAY:
         return part_of_date(a, op)
     if op == TEXT_COMPARE:
-        return np.int64(text_compare(H, c, a, b))
+        return np.int64(text_compare(c, a, b))
     if op == TEXT_LENGTH:
-        return np.int64(text_length(H, c, a))
+        return np.int64(text_length(c, a))
     if op == TEXT_SIZE:
-        return np.int64(text_size(H, c, a))
+        return np.int64(text_size(c, a))
     if op == MIX:
         return mixed_long(a)
     if op == TEXT_MIX:
-        return mixed_text(H, c, a)
+        return mixed_text(c, a)
     x = to_float(a)
     if op == SQRT:
         return from_float(math.sqrt(x) if x >= 0 else math.nan)
@@ -325,13 +326,13 @@ def compute(H, op, a, b, c):
 
 
 @kernel
-def in_zone(H, op, a, table):
+def in_zone(op, a, table):
     """needs: TO_LOCAL, FROM_LOCAL or DAY_START; a lane of a timestamp, not NULL; a zone's table.  leaves: the lane."""
-    return to_local(H, table, a) if op == TO_LOCAL else from_local(H, table, a, 1 if op == DAY_START else 0)
+    return to_local(table, a) if op == TO_LOCAL else from_local(table, a, 1 if op == DAY_START else 0)
 
 
 @kernel
-def interpret(H, prog, src, regs):
+def interpret(prog, src, regs):
     """Run a program on one row.
 
     needs:  a program at prog; the row's lanes at src; REGISTERS words at regs, which do not overlap the row.
@@ -429,10 +430,12 @@ def interpret(H, prog, src, regs):
                     else:
                         top = middle
                 v = np.int64(1) if low < stop and H[low] == a else H[table]
+            elif op >= function_steps.FIRST:
+                v = function_steps.step(op, a, b, H[p + 4])
             elif op >= TO_LOCAL:
-                v = in_zone(H, op, a, prog + b)
+                v = in_zone(op, a, prog + b)
             else:
-                v = compute(H, op, a, b, H[p + 4])
+                v = compute(op, a, b, H[p + 4])
         elif op == FILTER:
             if a != 1:
                 return DROP
@@ -466,16 +469,16 @@ def interpret(H, prog, src, regs):
         elif op == SMALLER:
             v = b if a == NULL else a if b == NULL else min(a, b)
         elif op == TEXT_LARGER:
-            v = a if text_compare(H, H[p + 4], a, b) > 0 else b
+            v = a if text_compare(H[p + 4], a, b) > 0 else b
         elif op == TEXT_SMALLER:
-            v = b if a == NULL else a if b == NULL or text_compare(H, H[p + 4], a, b) < 0 else b
+            v = b if a == NULL else a if b == NULL or text_compare(H[p + 4], a, b) < 0 else b
         H[regs + H[p + 1]] = v
         p += STEP
     return KEEP
 
 
 @kernel
-def interpret_rows(H, prog, rows, out, words):
+def interpret_rows(prog, rows, out, words):
     """Run a program on every row of an array of lanes.
 
     needs:  rows: int64[lanes, n]; out: int64[columns + 1, n]; words: scratch for one row and REGISTERS more.
@@ -488,7 +491,7 @@ def interpret_rows(H, prog, rows, out, words):
     for r in range(rows.shape[1]):
         for i in range(lanes):
             words[1 + i] = rows[i, r]
-        kept = interpret(H, prog, scratch + 1, regs)
+        kept = interpret(prog, scratch + 1, regs)
         if kept < 0:
             return r
         out[columns, r] = kept
@@ -510,7 +513,7 @@ def is_small(a):
 
 
 @kernel
-def compute_lanes(H, op, a, sa, b, sb, to, n):
+def compute_lanes(op, a, sa, b, sb, to, n):
     """One step of a program along lanes, several words at once: ADD, SUB, MUL, or a comparison.
 
     needs:  sa, sb: 1, or 0 for one word that stands for a lane.
@@ -560,7 +563,7 @@ def compute_lanes(H, op, a, sa, b, sb, to, n):
 
 
 @kernel
-def interpret_block(H, prog, columns, side, bank, chosen, n):
+def interpret_block(prog, columns, side, bank, chosen, n):
     """Run a program on a block of rows, each step over a whole column.
 
     needs:  a program of BLOCK_STEPS only; columns and side: lists of columns, `address, step` each, the first of the
@@ -603,7 +606,7 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
         to = bank + into * BLOCK_ROWS
         along = sa <= 1 and sb <= 1 and (op == ADD or op == SUB or op == MUL or (op >= EQ and op <= GE))
         wrong = False
-        if along and compute_lanes(H, op, a, sa, b, sb, to, n):
+        if along and compute_lanes(op, a, sa, b, sb, to, n):
             pass
         elif op == MUL:
             for i in range(n):
@@ -708,15 +711,20 @@ def interpret_block(H, prog, columns, side, bank, chosen, n):
                 sc = H[x + 1]
             for i in range(n):
                 H[to + i] = H[b + i * sb] if H[a + i * sa] == 1 else H[c + i * sc]
-        elif op >= TO_LOCAL:
+        elif op >= TO_LOCAL and op < function_steps.FIRST:
             for i in range(n):
                 u = H[a + i * sa]
-                H[to + i] = NULL if u == NULL else in_zone(H, op, u, prog + H[b])
+                H[to + i] = NULL if u == NULL else in_zone(op, u, prog + H[b])
+        elif op >= function_steps.FIRST:
+            for i in range(n):
+                u = H[a + i * sa]
+                w = H[b + i * sb]
+                H[to + i] = NULL if u == NULL or w == NULL else function_steps.step(op, u, w, H[p + 4])
         else:
             for i in range(n):
                 u = H[a + i * sa]
                 w = H[b + i * sb]
-                H[to + i] = NULL if u == NULL or w == NULL else compute(H, op, u, w, H[p + 4])
+                H[to + i] = NULL if u == NULL or w == NULL else compute(op, u, w, H[p + 4])
         if wrong:
             return -1
         H[side + 2 * into] = to
@@ -733,14 +741,11 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
     LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, RANGE, *range(FLOAT_FLOORDIV, DAY_START + 1),
+    *range(function_steps.FIRST, function_steps.END),
 }  # fmt: skip
 
 
 # ---- programs
-
-
-class _NotInside(Exception):
-    """This needs more than words, or more than there are registers."""
 
 
 @dataclass(frozen=True)
@@ -764,7 +769,7 @@ def program(
             writing.step(FILTER, writing.operand(condition), into=0)
         for i, expr in enumerate(exprs):
             writing.output(expr, i)
-    except _NotInside:
+    except NotInside:
         return None
     return writing.words()
 
@@ -807,11 +812,12 @@ class _Writing:
         if isinstance(expr, Literal):
             return _Operand(to_lane(expr.value, expr.type, self.pool), is_word=True)
         if expr not in self.known:
+            assert isinstance(expr, Call)
             self.known[expr] = self.call(expr, into)
         return self.known[expr]
 
     def step(
-        self, op: int, a: _Operand, b: _Operand = NOTHING, c: _Operand = NOTHING, into: int | None = None
+        self, op: int, a: _Operand, b: _Operand = NOTHING, c: _Operand = NOTHING, *, into: int | None = None
     ) -> _Operand:
         into = self.register() if into is None else into
         flags = a.is_word * A_IS_WORD | b.is_word * B_IS_WORD | c.is_word * C_IS_WORD
@@ -821,14 +827,14 @@ class _Writing:
     def register(self) -> int:
         self.registers += 1
         if self.registers > REGISTERS:
-            raise _NotInside
+            raise NotInside
         return self.registers - 1
 
     def chain(self, op: int, parts: Sequence[_Operand], into: int | None, c: _Operand = NOTHING) -> _Operand:
         """Fold operands from the left; only the last step writes `into`, which an operand may not share."""
         found = parts[0]
         for i, part in enumerate(parts[1:], 2):
-            found = self.step(op, found, part, c, into if i == len(parts) else None)
+            found = self.step(op, found, part, c, into=into if i == len(parts) else None)
         return found
 
     def in_turn(self, call: Call, into: int | None) -> _Operand:
@@ -893,21 +899,23 @@ class _Writing:
         if call.op == "when":
             *pairs, found = [self.operand(arg) for arg in call.args]
             for i in range(len(pairs) - 2, -1, -2):
-                found = self.step(SELECT, pairs[i], pairs[i + 1], found, into if i == 0 else None)
+                found = self.step(SELECT, pairs[i], pairs[i + 1], found, into=into if i == 0 else None)
             return found
         args = [self.operand(arg) for arg in call.args]
+        if call.op in operations.FUNCTIONS:
+            return function_steps.written(self, call, args, into)
         if len({arg.type.scale for arg in call.args}) > 1 or (call.type.name == "decimal" and call.op in DECIMAL_STEPS):
             return self.decimals(call, args, into)
         if call.op in COMPARISONS:
             if kind.is_text and call.op not in ("eq", "ne"):
-                args = [self.step(TEXT_COMPARE, *args, self.pool_word()), word(0)]
+                args = [self.step(TEXT_COMPARE, *args, self.pool_word()), word(0)]  # type: ignore[call-arg, arg-type]
             return self.step(COMPARISONS[call.op], *args, into=into)
         if kind.is_float or call.type.is_float:
             if call.op in FLOAT_STEPS:
                 return self.step(FLOAT_STEPS[call.op], *args, into=into)
         elif kind.name == "decimal" and call.op in ("floor", "ceil"):
             if kind.scale > DIGITS:
-                raise _NotInside
+                raise NotInside
             unit = word(10**kind.scale)
             return self.step(FLOORDIV if call.op == "floor" else CEILDIV, args[0], unit, into=into)
         elif call.op in ("floor", "ceil"):
@@ -926,6 +934,23 @@ class _Writing:
         self.tables.append((len(self.steps) - 1, table_of(zone[0])))
         return found
 
+    def local(self, moment: _Operand, zone: tuple[Any, ...]) -> _Operand:
+        """What the clocks of a zone show at a timestamp, if it is of the years 1 to 9999."""
+        return self.of_calendar(self.clock(TO_LOCAL, moment, zone)) if zone else moment
+
+    def instant(self, shown: _Operand, zone: tuple[Any, ...], into: int | None = None) -> _Operand:
+        """The timestamp at which the clocks of a zone show this."""
+        return self.of_calendar(self.clock(FROM_LOCAL, shown, zone) if zone else shown, into)
+
+    def less(self, a: _Operand, b: _Operand, into: int | None) -> _Operand:
+        return self.step(SUB, a, b, into=into)
+
+    def word(self, value: int) -> _Operand:
+        return word(value)
+
+    def of_calendar(self, moment: _Operand, into: int | None = None) -> _Operand:
+        return self.step(RANGE, moment, word(FIRST_MOMENT), word(LAST_MOMENT), into=into)
+
     def decimals(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:
         """What is computed of decimals, beside integers and decimals of another scale."""
         x, y = (arg.type for arg in call.args)
@@ -933,11 +958,11 @@ class _Writing:
             return self.compared(call, args, into)
         if call.op == "div":
             if call.type.scale + y.scale < x.scale:
-                raise _NotInside
-            return self.step(LIMIT, self.step(DECIMAL_DIV, *args, word(call.type.scale + y.scale - x.scale)), into=into)
+                raise NotInside
+            return self.step(LIMIT, self.step(DECIMAL_DIV, *args, word(call.type.scale + y.scale - x.scale)), into=into)  # type: ignore[call-arg, arg-type]
         exact = x.scale + y.scale if call.op == "mul" else max(x.scale, y.scale)
         if call.type.scale != exact or call.op in ("floordiv", "mod"):
-            raise _NotInside
+            raise NotInside
         if call.op != "mul":
             args = [self.scaled(arg, call.type.scale - kind.scale) for arg, kind in zip(args, (x, y), strict=True)]
         return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)
@@ -955,7 +980,7 @@ class _Writing:
             op = COMPARISONS.get(call.op, SAME)
             return self.step(op, *args, into=into)
         unit = 10 ** abs(up) if abs(up) <= DIGITS else UNBOUNDED
-        order = self.step(DECIMAL_COMPARE, *args, word(unit if up > 0 else -unit))
+        order = self.step(DECIMAL_COMPARE, *args, word(unit if up > 0 else -unit))  # type: ignore[call-arg, arg-type]
         if call.op in COMPARISONS:
             return self.step(COMPARISONS[call.op], order, word(0), into=into)
         nulls = self.step(AND, self.step(IS_NULL, args[0]), self.step(IS_NULL, args[1]))
@@ -995,10 +1020,10 @@ class _Writing:
             case "date_add":
                 reach = LAST_DAY - FIRST_DAY
                 days = self.step(RANGE, args[1], word(-reach), word(reach))
-                return self.step(RANGE, self.step(ADD, args[0], days), word(FIRST_DAY), word(LAST_DAY), into)
+                return self.step(RANGE, self.step(ADD, args[0], days), word(FIRST_DAY), word(LAST_DAY), into=into)
             case "date_diff":
                 return self.step(SUB, *args, into=into)
-        raise _NotInside
+        raise NotInside
 
     def pool_word(self) -> _Operand:
         return word(self.pool.address)
@@ -1012,7 +1037,7 @@ class _Writing:
             return self.step(MODULO, self.operand(x), word(1), into=into)  # 0, and null for null
         constants = [operations.constant(option) for option in options]
         if not all(isinstance(found, Literal) and found.type.scale == x.type.scale for found in constants):
-            equals = [self.operand(Call("eq", (x, option), operations.BOOLEAN)) for option in options]
+            equals = [self.operand(Call("eq", (x, option), BOOLEAN)) for option in options]
             return equals[0] if len(equals) == 1 else self.chain(OR, equals, into)
         lanes = sorted({self.operand(option).value for option in options})
         has_null = lanes[0] == NULL
@@ -1030,14 +1055,14 @@ class _Writing:
         digits = int(places.value)  # type: ignore[call-overload]
         if kind.is_float:
             if not 0 <= digits <= MOST_DIGITS:
-                raise _NotInside
+                raise NotInside
             return self.step(FLOAT_ROUND, x, word(digits), into=into)
         if kind.name == "decimal":
             down, up = max(kind.scale - digits, 0), max(-digits, 0)
             rounded = self.step(ROUND, x, word(min(down, 20)), word(min(up, 20)))
             return self.step(LIMIT, rounded, into=into)
         places_off = min(max(-digits, 0), 20)
-        return self.step(ROUND, x, word(places_off), word(places_off), into)
+        return self.step(ROUND, x, word(places_off), word(places_off), into=into)
 
     def cast(self, x: _Operand, here: Type, target: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         if here.name == "void":
@@ -1045,7 +1070,7 @@ class _Writing:
         if target.name == "binary" or here == target:
             return self.step(COPY, x, into=into)
         if here.is_text or target.is_text or (target.name == "decimal" and (here.is_float or here.name == "timestamp")):
-            raise _NotInside
+            raise NotInside
         if target.name == "boolean":
             return self.step(NE, x, word(0), into=into)  # the float 0.0 is the lane 0
         if target.is_integer:
@@ -1058,12 +1083,12 @@ class _Writing:
             if not zone:
                 return self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY), into=into)
             days = self.step(FLOORDIV, self.clock(TO_LOCAL, x, zone), word(MICROSECONDS_A_DAY))
-            return self.step(RANGE, days, word(FIRST_DAY), word(LAST_DAY), into)
+            return self.step(RANGE, days, word(FIRST_DAY), word(LAST_DAY), into=into)
         if here.is_timestamp:
             if not zone:
                 return self.step(COPY, x, into=into)
             x = self.clock(TO_LOCAL if here.name == "timestamp" else FROM_LOCAL, x, zone)
-            return self.step(RANGE, x, word(FIRST_MOMENT), word(LAST_MOMENT), into)
+            return self.step(RANGE, x, word(FIRST_MOMENT), word(LAST_MOMENT), into=into)
         return self.to_timestamp(x, here, zone, into)
 
     def to_integer(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
@@ -1074,14 +1099,14 @@ class _Writing:
             x = self.step(TRUNCATE, x, word(10 ** min(here.scale, DIGITS)))  # 10**18 is more than any
         elif here.name == "timestamp":
             x = self.step(FLOORDIV, x, word(1_000_000))
-        return self.step(RANGE, x, word(max(-room, NULL + 1)), word(room - 1), into)
+        return self.step(RANGE, x, word(max(-room, NULL + 1)), word(room - 1), into=into)
 
     def to_float(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
         single = target.name == "float"
         if here.is_float:
             return self.step(FLOAT_TO_SINGLE if single else COPY, x, into=into)
         if here.scale > DIGITS:
-            raise _NotInside
+            raise NotInside
         if here.name in ("decimal", "timestamp"):
             unit = 10**here.scale if here.name == "decimal" else 1_000_000
             found = self.step(RATIO, x, word(unit), into=None if single else into)
@@ -1092,11 +1117,11 @@ class _Writing:
     def to_decimal(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
         up, most = target.scale - here.scale, word(target.most)
         if up < -DIGITS:
-            raise _NotInside
+            raise NotInside
         if up < 0:
-            return self.step(SCALE_DOWN, x, word(10**-up), most, into)
+            return self.step(SCALE_DOWN, x, word(10**-up), most, into=into)
         if target.precision <= DIGITS and up <= DIGITS:
-            return self.step(SCALE_UP, x, word(10**up), most, into)
+            return self.step(SCALE_UP, x, word(10**up), most, into=into)
         room = min(10 ** (target.precision - up) - 1, UNBOUNDED)  # null beyond it, refused where 18 digits are too few
         inside = self.step(RANGE, x, word(-room), word(room))
         return self.step(LIMIT, self.scaled(inside, up), into=into)
@@ -1104,10 +1129,10 @@ class _Writing:
     def to_timestamp(self, x: _Operand, here: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         bounds = word(FIRST_MOMENT), word(LAST_MOMENT)
         if here.name == "date":
-            midnight = self.step(SCALE_UP, x, word(MICROSECONDS_A_DAY), word(2**63 - 1), None if zone else into)
+            midnight = self.step(SCALE_UP, x, word(MICROSECONDS_A_DAY), word(2**63 - 1), into=None if zone else into)
             if not zone:
                 return midnight
-            return self.step(RANGE, self.clock(DAY_START, midnight, zone), *bounds, into)
+            return self.step(RANGE, self.clock(DAY_START, midnight, zone), *bounds, into=into)
         if here.is_float:
             million = word(to_lane(1e6, here, self.pool))
             x = self.step(FLOAT_FLOOR, self.step(FLOAT_MUL, x, million), word(0))
@@ -1115,7 +1140,7 @@ class _Writing:
             x = self.step(TRUNCATE, x, word(10 ** min(here.scale - 6, DIGITS)))
         else:
             x = self.step(SCALE_UP, x, word(10 ** (6 - here.scale)), word(2**63 - 1))
-        return self.step(RANGE, x, *bounds, into)
+        return self.step(RANGE, x, *bounds, into=into)
 
 
 def word(value: int) -> _Operand:
@@ -1128,7 +1153,7 @@ def may_overflow(expr: Expr) -> bool:
         return False
     makes = expr.op in ("add", "sub", "mul", "div", "floordiv", "round") and not expr.type.is_float
     widens = expr.op == "cast" and expr.type.precision > DIGITS
-    return makes or widens or any(map(may_overflow, expr.args))
+    return makes or widens or expr.op in operations.REFUSING or any(map(may_overflow, expr.args))
 
 
 SHORT = {"and": (SKIP_IF, 0, AND), "or": (SKIP_IF, 1, OR), "coalesce": (SKIP_UNLESS, NULL, COPY)}
@@ -1239,7 +1264,7 @@ class _Columns:
         out = np.empty((len(exprs) + 1, self.rows), np.int64)
         scratch = np.zeros(1 + len(self.lanes) + REGISTERS, np.int64)
         scratch[0] = address_of(scratch)
-        stopped = interpret_rows(memory(), address_of(words), rows, out, scratch)
+        stopped = interpret_rows(address_of(words), rows, out, scratch)
         if stopped < self.rows:
             row = [lane[stopped] for lane in self.lanes[: len(self.given)]]
             error = overflowed([self.restored(expr) for expr in exprs], self.given, self.pool, row)
@@ -1368,10 +1393,11 @@ def _compute_values(call: Call, known: list[np.ndarray | None], n: int, pool: Po
         if found is not None:
             return found
     values = [
-        [arg.value] * n if isinstance(arg, Literal) else values_of(lane, arg.type, pool)
+        [arg.value] * n if isinstance(arg, Literal) else values_of(lane, arg.type, pool)  # type: ignore[arg-type]
         for arg, lane in zip(call.args, known, strict=True)
     ]
     fn = operations.OPERATIONS[call.op].fn
+    assert fn is not None, call
     return lanes_of([fn(*row, *call.options) for row in zip(*values, strict=True)], call.type, pool)
 
 
@@ -1419,12 +1445,14 @@ def _of_ascii(fn: Callable[[pa.Array], pa.Array]) -> Fast:
     return run
 
 
-def _of_text(fn: Callable[..., pa.Array]) -> Fast:
-    """A function of a text and constants."""
+def _of_text(fn: Callable[..., pa.Array], only: int = 9) -> Fast:
+    """A function of a text and constants; of `only` so many arguments."""
 
     def run(call: Call, known: list[np.ndarray | None], pool: Pool) -> np.ndarray | None:
         constants = [arg.value for arg in call.args[1:] if isinstance(arg, Literal) and arg.value is not None]
         if known[0] is None or len(constants) + 1 < len(call.args) or call.args[0].type.name != "string":
+            return None
+        if len(call.args) > only:
             return None
         found = fn(pool.decode(known[0]), *constants)
         if call.type.is_text:
@@ -1441,9 +1469,9 @@ def _of_pattern(call: Call, known: list[np.ndarray | None], pool: Pool) -> np.nd
 FAST: dict[str, Fast] = {
     "lower": _of_ascii(pc.ascii_lower),
     "upper": _of_ascii(pc.ascii_upper),
-    "trim": _of_text(lambda texts: pc.utf8_trim(texts, " ")),
-    "ltrim": _of_text(lambda texts: pc.utf8_ltrim(texts, " ")),
-    "rtrim": _of_text(lambda texts: pc.utf8_rtrim(texts, " ")),
+    "trim": _of_text(lambda texts: pc.utf8_trim(texts, " "), only=1),
+    "ltrim": _of_text(lambda texts: pc.utf8_ltrim(texts, " "), only=1),
+    "rtrim": _of_text(lambda texts: pc.utf8_rtrim(texts, " "), only=1),
     "contains": _of_text(lambda texts, part: pc.match_substring(texts, part)),
     "starts_with": _of_text(lambda texts, part: pc.starts_with(texts, part)),
     "ends_with": _of_text(lambda texts, part: pc.ends_with(texts, part)),

@@ -1,7 +1,8 @@
 """Operations: for each operation its argument types, its result type and its meaning.
 
 The planner, the interpreter, the oracle and the documentation read this one table. A new operation is one line here,
-its function in `reference`, and its case in the interpreter.
+its function in `reference`, and its case in the interpreter. A function of values is a row of the tables that
+`signature` describes, which are a part of this one.
 
 Rule: after `typed`, the arguments of an operation have one type, or types with the same words (integers of any width;
 floats; round, substr, date_add and when take their other arguments by position). Conversions stand in the plan as
@@ -40,7 +41,9 @@ from ebbflow.columns.schema import (
     Type,
 )  # fmt: skip
 from ebbflow.errors import TypeMismatch
+from ebbflow.expressions import calendar_functions, hashes, number_functions, text_functions
 from ebbflow.expressions import reference as m
+from ebbflow.expressions.signature import Function
 from ebbflow.expressions.typed import Call, Expr, Literal
 
 VOID = Type("void")  # of a null that nothing has given a type yet
@@ -64,7 +67,7 @@ class Operation:
     most: int | None
     typing: Typing
     says: str
-    fn: Callable[..., Any]
+    fn: Callable[..., Any] | None  # None: put together of others, and never in a plan
 
 
 def decimal(precision: int, scale: int) -> Type:
@@ -81,10 +84,21 @@ def bounded(precision: int, scale: int) -> Type:
 
 def typed(op: str, args: Sequence[Expr]) -> Call:
     """The operation on these arguments, converted as far as it needs; TypeMismatch where they do not fit."""
-    entry = OPERATIONS[op]
+    entry, function = OPERATIONS[op], FUNCTIONS.get(op)
     assert entry.least <= len(args) and (entry.most is None or len(args) <= entry.most), (op, args)
     converted, result = entry.typing(op, args)
-    return Call(op, converted, result, _rounds_to(op, converted, result))
+    if function is not None and function.expands is not None:
+        made = function.expands(typed, *converted)
+        assert isinstance(made, Call), op
+        return made
+    return Call(op, converted, result, _options(op, converted, result))
+
+
+def as_written(op: str, args: Sequence[Expr]) -> list[Expr]:
+    """Constant whole numbers as ints where they fit one, as in Spark, for a function that looks at types."""
+    if op not in FUNCTIONS or not (FUNCTIONS[op].of_types or "whole" in FUNCTIONS[op].kinds):
+        return list(args)
+    return [replace(arg, type=INT) if isinstance(arg, Literal) and _type_beside(arg) == INT else arg for arg in args]
 
 
 def cast(expr: Expr, target: Type) -> Expr:
@@ -119,13 +133,20 @@ def in_zone(expr: Expr, zone: str | None) -> Expr:
 def depends_on_zone(call: Call) -> bool:
     """Whether the operation itself does."""
     here = call.args[0].type if call.args else call.type
+    if call.op in FUNCTIONS:
+        moments = {arg.type for arg in call.args if arg.type in MOMENTS}
+        return FUNCTIONS[call.op].zoned and (TIMESTAMP in moments or not moments)
     return (here, call.type) in BY_ZONE if call.op == "cast" else call.op in CLOCKS and here == TIMESTAMP
 
 
 def constant(expr: Expr) -> Expr:
     """A constant that waited for its zone, as the constant that it is; any other expression as it stands."""
-    if isinstance(expr, Call) and depends_on_zone(expr) and isinstance(expr.args[0], Literal):
-        return Literal(OPERATIONS[expr.op].fn(expr.args[0].value, *expr.options), expr.type)
+    if isinstance(expr, Call) and depends_on_zone(expr):
+        values = [arg.value for arg in expr.args if isinstance(arg, Literal)]
+        if len(values) == len(expr.args):
+            fn = OPERATIONS[expr.op].fn
+            assert fn is not None, expr.op
+            return Literal(fn(*values, *expr.options), expr.type)
     return expr
 
 
@@ -339,6 +360,12 @@ def _exactly(arg: Literal, scale: int) -> Literal | None:
     return Literal(units.to_integral_value().scaleb(-scale), Type("decimal", digits, scale))
 
 
+def _options(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
+    if op in FUNCTIONS and FUNCTIONS[op].of_types:
+        return (" ".join(str(arg.type) for arg in args),)
+    return _rounds_to(op, args, result)
+
+
 def _rounds_to(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
     """The scale of a decimal result, as an option, where the digits of the arguments do not tell it."""
     if result.name != "decimal" or op not in ("add", "sub", "mul", "div"):
@@ -512,8 +539,88 @@ def _never(op: str, args: Sequence[Expr]) -> Typed:
     raise AssertionError("casts are made by `cast` and `converted`")
 
 
+# ---- functions, by their signatures ---------------------------------------------------------
+
+
+def _by_signature(function: Function) -> Typing:
+    def rule(op: str, args: Sequence[Expr]) -> Typed:
+        fitted = tuple(_fitted(function, i, arg) for i, arg in enumerate(args))
+        problem = calendar_functions.format_problem(op, fitted) or _pattern_problem(op, fitted)
+        if problem is not None:
+            raise TypeMismatch(f"{op} cannot read {problem}.", hint=_PATTERN_HINT)
+        if callable(function.gives):
+            return fitted, function.gives(fitted)
+        return fitted, fitted[0].type if function.gives == "same" else Type(function.gives)
+
+    return rule
+
+
+_PATTERN_HINT = "Letters of formats are Spark's: yyyy-MM-dd HH:mm:ss; regular expressions are Python's, groups $1."
+
+
+def _pattern_problem(op: str, args: Sequence[Expr]) -> str | None:
+    text = args[1].value if op.startswith("regexp_") and isinstance(args[1], Literal) else None
+    is_wrong = isinstance(text, str) and not text_functions.is_pattern(text)
+    return f'the regular expression "{text}"' if is_wrong else None
+
+
+def _fitted(function: Function, at: int, arg: Expr) -> Expr:
+    """An argument as its kind asks for it."""
+    op, kind = function.name, function.kind(at)
+    if function.is_plain(at) and not isinstance(arg, Literal):
+        raise TypeMismatch(
+            f"{op} takes its argument {at + 1} as a plain value; got {shown(arg)}.", hint="Write the value itself."
+        )
+    match kind:
+        case "text":
+            return _texts(None)(op, [arg])[0][0]
+        case "bytes":
+            return _texts(None, binary=True)(op, [arg])[0][0]
+        case "coded":
+            return _integers(op, [arg])[0] if arg.type.is_integer else _texts(None, binary=True)(op, [arg])[0][0]
+        case "int":
+            return _integers(op, [arg])[0]
+        case "whole":
+            _integers(op, [arg])
+            return converted(arg, INT) if arg.type == VOID else arg
+        case "double":
+            return _doubles(op, [arg])[0][0]
+        case "number" | "exact":
+            _numbers(op, [arg])
+            if kind == "exact" and arg.type.is_float:
+                raise _refuse(op, [arg], "whole numbers and decimals", 'Convert with .cast("decimal(18,4)").')
+            return converted(arg, LONG) if arg.type == VOID else arg
+        case "date":
+            return _dates(op, [arg])[0]
+        case "moment" | "timestamp":
+            return _as_moment(op, arg, kind)
+        case "boolean":
+            return _booleans(op, [arg])[0][0]
+    return converted(arg, STRING) if arg.type == VOID else arg
+
+
+def _as_moment(op: str, arg: Expr, kind: str) -> Expr:
+    if isinstance(arg, Literal) and arg.type == STRING:
+        arg = _dates_from_text([arg, Literal(None, TIMESTAMP)])[0]
+    if arg.type == VOID or (kind == "timestamp" and arg.type == DATE):
+        arg = converted(arg, TIMESTAMP)
+    if arg.type not in MOMENTS:
+        raise _refuse(op, [arg], "a date or a timestamp", 'Read text as one with .cast("date") or .cast("timestamp").')
+    return arg
+
+
+def _tried(op: str, args: Sequence[Expr]) -> Typed:
+    of = number_functions.TRIED[op][0]
+    return OPERATIONS[of].typing(of, args)
+
+
 # ---- the table ------------------------------------------------------------------------------
 
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for table in (text_functions, number_functions, calendar_functions, hashes)
+    for function in table.TABLE
+}
 _MOMENT = _moment(TIMESTAMP, DATE, TIMESTAMP_NTZ)
 _s = m.strict
 
@@ -583,9 +690,9 @@ OPERATIONS: dict[str, Operation] = {
             "is like a pattern: % any text, _ one character; after a backslash they are plain",
             _s(like),
         ),
-        Operation("trim", 1, 1, _texts(None), "without spaces at both ends", _s(lambda x: x.strip(" "))),
-        Operation("ltrim", 1, 1, _texts(None), "without spaces at the start", _s(lambda x: x.lstrip(" "))),
-        Operation("rtrim", 1, 1, _texts(None), "without spaces at the end", _s(lambda x: x.rstrip(" "))),
+        Operation("trim", 1, 2, _texts(None), "without spaces (or these characters) at both ends", _s(m.trim)),
+        Operation("ltrim", 1, 2, _texts(None), "without spaces (or these characters) at the start", _s(m.ltrim)),
+        Operation("rtrim", 1, 2, _texts(None), "without spaces (or these characters) at the end", _s(m.rtrim)),
         Operation("replace", 3, 3, _texts(None), "every occurrence of the second replaced by the third", _s(m.replace)),
         Operation("year", 1, 1, _MOMENT, "the year", _s(m.part("year"))),
         Operation("month", 1, 1, _MOMENT, "1 to 12", _s(m.part("month"))),
@@ -596,8 +703,18 @@ OPERATIONS: dict[str, Operation] = {
         Operation("weekday", 1, 1, _MOMENT, "0 is Monday, 6 is Sunday", _s(m.weekday)),
         Operation("date_add", 2, 2, _date_add, "so many days later", _s(m.date_add)),
         Operation("date_diff", 2, 2, _date_diff, "days from the second to the first", _s(m.date_diff)),
+        *(
+            Operation(f.name, f.least, f.most, _by_signature(f), f.says, f.fn if f.sees_null or not f.fn else _s(f.fn))
+            for f in FUNCTIONS.values()
+        ),
+        *(
+            Operation(name, 2, 2, _tried, f"{of}; null where it has no value or no room", _s(fn))
+            for name, (of, fn) in number_functions.TRIED.items()
+        ),
     )
 }
+REFUSING = ("repeat", "space", "lpad", "rpad", "bround", "ceil_to", "floor_to")
+"""Functions that may refuse the step."""
 
 
 IN_TURN: dict[str, Callable[..., Any]] = {
@@ -617,5 +734,7 @@ def evaluate(expr: Expr, row: dict[str, Any]) -> Any:
         case Call(op, args) if op in IN_TURN:
             return IN_TURN[op](*(partial(evaluate, arg, row) for arg in args))
         case Call(op, args, _, options):
-            return OPERATIONS[op].fn(*(evaluate(arg, row) for arg in args), *options)
+            fn = OPERATIONS[op].fn
+            assert fn is not None, op
+            return fn(*(evaluate(arg, row) for arg in args), *options)
     return row[expr.name]

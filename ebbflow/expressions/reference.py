@@ -316,6 +316,18 @@ def replace(x: str, search: str, by: str) -> str:
     return x.replace(search, by) if search else x
 
 
+def trim(x: str, these: str = " ") -> str:
+    return x.strip(these) if these else x
+
+
+def ltrim(x: str, these: str = " ") -> str:
+    return x.lstrip(these) if these else x
+
+
+def rtrim(x: str, these: str = " ") -> str:
+    return x.rstrip(these) if these else x
+
+
 def concat(*values: Value) -> Value:
     return (b"" if isinstance(values[0], bytes) else "").join(values)
 

@@ -30,7 +30,7 @@ from ebbflow.columns.schema import (
 from ebbflow.errors import NotAnExpression, TypeMismatch, UnknownColumn, did_you_mean
 from ebbflow.expressions import ast as w
 from ebbflow.expressions import guards
-from ebbflow.expressions.operations import VOID, cast, converted, decimal, typed
+from ebbflow.expressions.operations import VOID, as_written, cast, converted, decimal, typed
 from ebbflow.expressions.reference import MOST
 from ebbflow.expressions.typed import Column, Expr, Literal
 
@@ -60,7 +60,7 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
         case w.Applied("cast", (arg,), (Type() as target, "try")):
             return cast(resolve(arg, schema, verb, of, ansi), target)
         case w.Applied(op, args, options):
-            value = typed(op, [resolve(arg, schema, verb, of, ansi) for arg in args])
+            value = typed(op, as_written(op, [resolve(arg, schema, verb, of, ansi) for arg in args]))
             return guards.guarded(value) if ansi and options != ("try",) else value
         case w.Traced():
             raise NotAnExpression(
@@ -70,6 +70,16 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
             raise NotAnExpression(
                 f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
                 hint=f"Aggregates stand in group_by(...).agg(n=ebb.{op}(...)); join the result back if rows need it.",
+            )
+        case w.Placed(op):
+            raise NotAnExpression(
+                f"{verb} is given {tree}, which is about a row's place among others, and not which others.",
+                hint=f'Say it: ebb.{op}(...).over(ebb.Window.partition_by("k").order_by("t")).',
+            )
+        case w.Over():
+            raise NotAnExpression(
+                f"{verb} does not take window functions, and {tree} is one.",
+                hint="Make it a column first: with_columns(place=...over(...)), then use the column.",
             )
 
 

@@ -18,6 +18,7 @@ COLLECTION = {
     "where": "filter",
     "groupBy": "group_by",
     "groupby": "group_by",
+    "groupingSets": "grouping_sets",
     "withColumn": "with_columns",
     "withColumns": "with_columns",
     "withColumnRenamed": "rename",
@@ -36,6 +37,9 @@ COLUMN = {
     "astype": "cast",
     "name": "alias",
     "eqNullSafe": "eq_null_safe",
+    "bitwiseAND": "bitwise_and",
+    "bitwiseOR": "bitwise_or",
+    "bitwiseXOR": "bitwise_xor",
     "startswith": "str.starts_with",
     "endswith": "str.ends_with",
     "contains": "str.contains",
@@ -44,6 +48,15 @@ COLUMN = {
     "substr": "str.substr",
 }
 GROUPED = {"mean": "avg"}
+WINDOW = {
+    "partitionBy": "partition_by",
+    "orderBy": "order_by",
+    "rowsBetween": "rows_between",
+    "rangeBetween": "range_between",
+    "unboundedPreceding": "unbounded_preceding",
+    "unboundedFollowing": "unbounded_following",
+    "currentRow": "current_row",
+}
 TABLE = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
 
 # join(how=...)
@@ -138,11 +151,11 @@ FOREIGN: dict[str, str] = {
     "drop_nulls": 'filter(col("x").is_not_null())',
     "selectExpr": "select(name=expression)",
     "withWatermark": "frontiers say what is complete: live.advance_to(time)",
-    "pivot": 'one aggregate for each value: agg(a=ebb.sum(ebb.when(col("k") == "a", col("x"))))',
+    "pivot": 'group_by(...).pivot("k", ["a", "b"]).sum("x") has a column for each value',
     "melt": "flat_map(fn, schema) gives several rows for each",
     "window": "group_by with the window's start, an expression, as a key",
     "rolling": "group_by with the window's start, an expression, as a key",
-    "over": "aggregate with group_by and join the result back",
+    "over": "with_columns(total=ebb.sum(...).over(ebb.Window.partition_by(...)))",
     "loop": "iterate(body)",
     "enter": "outer collections enter a loop by themselves: use them in the body of iterate",
     "leave": "what the body of iterate returns leaves the loop by itself",
@@ -204,7 +217,6 @@ FOREIGN_SESSION: dict[str, str] = {
 FOREIGN_FUNCTION = pyspark_names.FUNCTIONS
 FOREIGN_GROUPED: dict[str, str] = {**FOREIGN, "head": "top(n, order_by=...)", **pyspark_names.GROUPED}
 FOREIGN_MODULE: dict[str, str] = {
-    "Window": pyspark_names.WINDOW,
     "WindowSpec": pyspark_names.WINDOW,
     "SparkSession": "ebb.spark() gives a session that works; flow.run(spark) and flow.stream(spark) take your own",
     "DataFrame": "Collection is what programs are built of, Table what results are",
@@ -223,7 +235,6 @@ FOREIGN_COLUMN: dict[str, str] = {
     "notnull": "is_not_null()",
     "map": "write the expression, or map_rows(fn, schema) on the collection for your own function",
     "apply": "write the expression, or map_rows(fn, schema) on the collection for your own function",
-    "over": "aggregate with group_by and join the result back",
     "sum": 'ebb.sum("x") in group_by(...).agg(...)',
     "mean": 'ebb.avg("x") in group_by(...).agg(...)',
     "avg": 'ebb.avg("x") in group_by(...).agg(...)',
@@ -236,7 +247,6 @@ FOREIGN_COLUMN: dict[str, str] = {
     "year": "dt.year()",
     "month": "dt.month()",
     "day": "dt.day()",
-    "rlike": "str.like(pattern), with % and _; regular expressions need map_rows(fn, schema) on the collection",
     "clip": "ebb.greatest(low, ebb.least(high, column))",
 }
 

@@ -15,25 +15,17 @@ _NO_NESTED = "columns hold single values, not arrays, maps or structs"
 _RANDOM = "expressions give the same for the same row; bring random numbers in as a column"
 _NOW = "a result that depends on when it is computed would not stay right; bring the time in as a column"
 _WHERE_RUN = "a result that depends on where it is computed would not stay right; bring the value in as a column"
-_WINDOWS = (
-    "there are no window functions; group_by(...).top(n, order_by=...) gives the first rows of each group, and an "
-    "aggregate is joined back to its rows by its key"
-)
 _GROUPS = "group_by(...).reduce(fn, schema) computes your own aggregate of a group's rows"
 _SKETCH = (
     "there are no sketches; count_distinct and other aggregates are exact and kept up to date, and "
     "group_by(...).reduce(fn, schema) computes your own"
 )
 _ONE_ROW_MANY = "flat_map(fn, schema) on a collection gives any number of rows for each row"
-_REFUSING = "ours refuses a step on integer overflow and gives null where a value cannot be computed; write {}"
 _ARRAYS = f"{_NO_NESTED}; {_ONE_ROW_MANY}"
 _FORMATS = f"there are no JSON, CSV, XML or variant columns; {_OWN_CODE}"
-_BITS = f"there are no operations on bits; {_OWN_CODE}"
-_OF_SUMS = "compute it of sums in agg(...): sum(x), sum(x * x), sum(x * y) and count()"
 
 # Names as one text a sentence, so that a family is read, and added to, in one place.
 _FUNCTIONS: tuple[tuple[str, str], ...] = (
-    (_WINDOWS, "cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number"),
     ("group_by with the window's start, an expression, as a key", "session_window window window_time time_bucket"),
     (
         f"{_ARRAYS}; {_GROUPS}",
@@ -60,48 +52,31 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
         xpath_number xpath_short xpath_string""",
     ),
     (
-        f"there are no regular expressions; like, contains, startswith and endswith ask about text; {_OWN_CODE}",
-        """regexp regexp_count regexp_extract regexp_extract_all regexp_instr regexp_like regexp_substr rlike""",
-    ),
-    (
-        f'replace(x, "a", "b") replaces plain text; there are no regular expressions; {_OWN_CODE}',
-        "regexp_replace",
+        f"{_NO_NESTED}; regexp_extract gives the first match",
+        "regexp_extract_all",
     ),
     (
         f"there is no such function of text; {_OWN_CODE}",
-        """ascii base64 bin char chr concat_ws conv decode elt encode find_in_set format_number format_string
-        hex initcap instr levenshtein locate lpad mask overlay parse_url position printf quote repeat
-        reverse rpad soundex split_part substring_index to_char to_number to_varchar translate try_parse_url
-        try_to_number try_url_decode unbase64 unhex url_decode url_encode is_valid_utf8 make_valid_utf8
-        validate_utf8 try_validate_utf8 to_binary try_to_binary bit_length""",
+        """mask parse_url quote to_char to_number to_varchar try_parse_url
+        try_to_number is_valid_utf8 make_valid_utf8 validate_utf8 try_validate_utf8 to_binary try_to_binary""",
     ),
-    (
-        'length(x) counts characters; of a binary column it counts bytes: length(col("x").cast("binary"))',
-        "octet_length",
-    ),
-    ("trim(x), and replace(x, search, by) for other characters", "btrim"),
     ("text is compared byte by byte; there are no collations", "collate collation"),
     (
         f"there is no hash or cipher of values; {_OWN_CODE}",
-        "aes_decrypt aes_encrypt crc32 hash md5 sha sha1 sha2 try_aes_decrypt xxhash64",
+        "aes_decrypt aes_encrypt try_aes_decrypt",
     ),
     (
         f"there is no such function of dates and times; year, month, day, hour, minute, second, dayofweek, date_add, "
         f"date_sub and datediff are there; {_OWN_CODE}",
-        """add_months convert_timezone date_format date_from_unix_date date_part date_trunc datepart dayname
-        dayofyear extract from_unixtime from_utc_timestamp last_day make_date make_timestamp
-        make_timestamp_ltz make_timestamp_ntz monthname months_between next_day time_diff time_from_micros
-        time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc
-        timestamp_add timestamp_diff timestamp_micros timestamp_millis timestamp_seconds to_timestamp_ltz
-        to_timestamp_ntz to_unix_timestamp to_utc_timestamp trunc try_make_timestamp try_make_timestamp_ltz
-        try_make_timestamp_ntz unix_date unix_micros unix_millis unix_seconds unix_timestamp weekofyear""",
+        """convert_timezone make_timestamp_ltz make_timestamp_ntz time_diff
+        time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds
+        time_trunc to_timestamp_ltz to_timestamp_ntz try_make_timestamp
+        try_make_timestamp_ltz try_make_timestamp_ntz""",
     ),
     (
         "there are no intervals and no times of day; date_add(day, n) adds days, and timestamps as longs subtract",
         "make_dt_interval make_interval make_time make_ym_interval to_time try_make_interval try_to_time",
     ),
-    ("to_date gives null where a text is no date", "try_to_date"),
-    ("to_timestamp gives null where a text is no timestamp", "try_to_timestamp"),
     (_NOW, "curdate current_time localtimestamp now"),
     (
         _WHERE_RUN,
@@ -114,25 +89,6 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
         "monotonically_increasing_id uuid",
     ),
     (_RANDOM, "rand randn random randstr uniform"),
-    (
-        f"there is no such function of numbers; {_OWN_CODE}",
-        """acos acosh asin asinh atan atan2 atanh bround cbrt cosh cot csc degrees e expm1 factorial hypot log1p
-        pi positive radians sec toDegrees toRadians rint sinh tanh
-        width_bucket""",
-    ),
-    (
-        _BITS,
-        """bit_count bit_get bitwiseNOT bitwise_not getbit shiftLeft shiftRight shiftRightUnsigned shiftleft
-        shiftright shiftrightunsigned""",
-    ),
-    (_REFUSING.format("x + y"), "try_add"),
-    (_REFUSING.format("x - y"), "try_subtract"),
-    (_REFUSING.format("x * y"), "try_multiply"),
-    ("x / y gives null where y is zero", "try_divide"),
-    ("x % y gives null where y is zero", "try_mod"),
-    ("x % y has the sign of x; when(x % y < 0, x % y + y).otherwise(x % y) has not", "pmod"),
-    ("coalesce(x, lit(0))", "zeroifnull"),
-    ("nullif(x, lit(0))", "nullifzero"),
     ("avg(x) gives null where there is nothing to average", "try_avg"),
     ("sum(x) refuses the step when it overflows", "try_sum"),
     (
@@ -140,24 +96,13 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
         "assert_true raise_error",
     ),
     (
-        'group_by(...).top(1, order_by="-x") on a collection; one value of many is any_value("x")',
-        "first_value last last_value max_by min_by",
-    ),
-    (
-        _OF_SUMS,
-        """corr covar_pop covar_samp kurtosis regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope
-        regr_sxx regr_sxy regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance""",
-    ),
-    (
         f"there is no such aggregate; {_GROUPS}",
-        """approx_percentile bit_and bit_or bit_xor histogram_numeric median mode percentile percentile_approx
-        product""",
+        """histogram_numeric""",
     ),
     (
         'select the columns, then distinct(): c.select("k", "x").distinct().group_by("k").agg(total=ebb.sum("x"))',
         "sumDistinct sum_distinct",
     ),
-    ('count_distinct("x") is exact, and kept up to date', "approxCountDistinct approx_count_distinct"),
     ("one group_by for each set of keys, put together by union", "grouping grouping_id"),
     (
         _SKETCH,
@@ -178,10 +123,6 @@ _FUNCTIONS: tuple[tuple[str, str], ...] = (
         tuple_sketch_summary_integer tuple_sketch_theta_double tuple_sketch_theta_integer
         tuple_union_agg_double tuple_union_agg_integer tuple_union_double tuple_union_integer
         tuple_union_theta_double tuple_union_theta_integer""",
-    ),
-    (
-        "nulls come first in rising order and last in falling order; order by .is_null() first for another",
-        "asc_nulls_first asc_nulls_last desc_nulls_first desc_nulls_last",
     ),
     (
         _OWN_CODE,
@@ -208,7 +149,6 @@ _COLLECTION: tuple[tuple[str, str], ...] = (
     ),
     (_PLACED, "hint repartitionById repartitionByRange sortWithinPartitions"),
     (_STATISTICS, "approxQuantile corr cov crosstab freqItems stat summary"),
-    ("one group_by for each set of keys, put together by union", "cube groupingSets rollup"),
     ("explain() prints the plan", "executionInfo sameSemantics semanticHash"),
     ("semijoin(other, on=...) keeps the rows that have a partner", "exists"),
     ('join(other, how="cross") with an aggregate of one row: group_by().agg(...)', "scalar"),
@@ -233,11 +173,6 @@ _COLLECTION: tuple[tuple[str, str], ...] = (
 )
 
 _COLUMN: tuple[tuple[str, str], ...] = (
-    (
-        "nulls come first in rising order and last in falling order; order by .is_null() first for another",
-        "asc_nulls_first asc_nulls_last desc_nulls_first desc_nulls_last",
-    ),
-    (_BITS, "bitwiseAND bitwiseOR bitwiseXOR"),
     (_NO_NESTED, "dropFields getField withField"),
     (f"{_NO_NESTED}; flat_map(fn, schema) on the collection splits them", "getItem"),
     ("write the expression; call your function with the column: fn(column)", "transform"),
@@ -254,7 +189,6 @@ _GROUPED: tuple[tuple[str, str], ...] = (
         "applyInPandasWithState transformWithState transformWithStateInPandas",
     ),
     ("join(other, on=...) or union(other), then group_by(...).reduce(fn, schema)", "cogroup"),
-    ('one aggregate for each value: agg(a=ebb.sum(ebb.when(col("k") == "a", col("x"))))', "pivot"),
 )
 
 
@@ -266,4 +200,4 @@ FUNCTIONS = _by_name(_FUNCTIONS)
 COLLECTION = _by_name(_COLLECTION)
 COLUMN = _by_name(_COLUMN)
 GROUPED = _by_name(_GROUPED)
-WINDOW = f"{_WINDOWS}; there is no Window"
+WINDOW = 'ebb.Window.partition_by("k").order_by("t") is a window, for .over(...)'

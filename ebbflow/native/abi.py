@@ -24,7 +24,7 @@ MEMORY, WORD, FLOAT, WORDS, ROWS, BYTES = "memory", "word", "float", "words", "r
 NOTHING, TRUTH, INSIDE = "nothing", "truth", "inside"  # INSIDE: what only another kernel can take
 
 PASSED = {
-    MEMORY: ["ptr"],
+    MEMORY: [],
     WORD: ["i64"],
     FLOAT: ["double"],
     WORDS: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"],
@@ -157,7 +157,7 @@ class Signature:
 def _take(i: int, kind: str) -> tuple[list[str], list[str]]:
     """What turns argument i into values, and the values."""
     if kind == MEMORY:
-        return [], ["ptr null"]
+        return [], []
     if kind == WORD:
         return [f"  %v{i} = call i64 @PyLong_AsLongLong(ptr %o{i})"], [f"i64 %v{i}"]
     if kind == FLOAT:

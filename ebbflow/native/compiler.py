@@ -1,4 +1,4 @@
-"""Compiler: Numba, extended by the type of memory words and by calls between kernels.
+"""Compiler: Numba, extended by the types of memory and structures and by calls between kernels.
 
 Compiled code is cached in one file per kernel, with a digest of its content, until all kernels are there and can be
 written as a bundle.
@@ -25,14 +25,12 @@ from typing import Any
 import llvmlite.binding as ll
 import numba
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils, compiler, typed_passes, untyped_passes
+from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, register_model, typeof_impl
+from numba.core.typing.templates import signature
 
 from ebbflow.native import abi as b
 from ebbflow.native import bundle
@@ -47,191 +45,10 @@ from ebbflow.native.kernel_cache import (
     source,
     symbol,
 )
-from ebbflow.native.memory import (
-    CHECKED,
-    CLOSED,
-    TOUCHED,
-    Memory,
-    all_memory,
-    call_back,
-    load_lane,
-    load_shared,
-    prefetch,
-    store_lane,
-    store_shared,
-    yield_core,
-)
+from ebbflow.native.memory import Memory
+from ebbflow.native.numba_types import MEMORY, AddressType, type_of
 from ebbflow.native.progress_bar import progress_bar
-
-# ---- memory, as compiled code sees it ----------------------------------------------------------
-
-
-class MemoryType(types.Type):
-    """The type of `H`; it has one value, so nothing is passed for it."""
-
-    def __init__(self) -> None:
-        super().__init__("Memory")
-
-
-MEMORY = MemoryType()
-WORD = ir.IntType(64)
-register_model(MemoryType)(models.OpaqueModel)
-
-
-@typeof_impl.register(Memory)
-def _type_of_memory(value: Memory, c: Any) -> MemoryType:
-    return MEMORY
-
-
-@infer_global(operator.getitem)
-class _Load(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        if args[0] == MEMORY and isinstance(args[1], types.Integer):
-            return signature(types.int64, MEMORY, types.int64)
-        return None
-
-
-@infer_global(operator.setitem)
-class _Store(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        if args[0] == MEMORY and isinstance(args[1], types.Integer):
-            return signature(types.none, MEMORY, types.int64, types.int64)
-        return None
-
-
-@infer_global(all_memory)
-class _All(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(MEMORY) if not args else None
-
-
-@infer_global(load_lane)
-@infer_global(load_shared)
-class _LoadBy(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.int64, types.int64)
-
-
-@infer_global(store_lane)
-@infer_global(store_shared)
-class _StoreBy(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64, types.int64)
-
-
-@infer_global(prefetch)
-class _Prefetch(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64)
-
-
-@infer_global(call_back)
-class _CallBack(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64, types.int64)
-
-
-@infer_global(yield_core)
-class _YieldCore(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none)
-
-
-def _pointer(builder: Any, at: Any) -> Any:
-    return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
-
-
-def _check(context: Any, builder: Any, at: Any) -> None:
-    """Where memory is checked: the process ends, with a sentence, if the word is closed."""
-    if not CHECKED:
-        return
-    bits = builder.load(_pointer(builder, builder.add(builder.lshr(at, WORD(5)), WORD(CLOSED))))
-    closed = builder.trunc(builder.lshr(bits, builder.and_(at, WORD(31))), ir.IntType(1))
-    with builder.if_then(closed, likely=False):
-        text = context.insert_const_string(builder.module, TOUCHED.format("%lld"))
-        number, nothing = ir.IntType(32), ir.VoidType()
-        tell = ir.FunctionType(number, [number, text.type], var_arg=True)
-        builder.call(cgutils.get_or_insert_function(builder.module, tell, "dprintf"), [number(2), text, at])
-        end = ir.FunctionType(nothing, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, end, "abort"), [])
-
-
-@lower_builtin(operator.getitem, MemoryType, types.int64)
-def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[1])
-    return builder.load(_pointer(builder, args[1]))
-
-
-@lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
-def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[1])
-    builder.store(args[2], _pointer(builder, args[1]))
-    return context.get_dummy_value()
-
-
-def _element(builder: Any, at: Any) -> Any:
-    """The same word as an element of one array: in these terms the compiler sees that words follow each other.
-
-    Not so for all loads and stores: it would prepare every loop over the lanes of a row for thousands of them.
-    """
-    module = builder.module
-    if b.WORDS_AT not in module.globals:
-        ir.GlobalVariable(module, ir.ArrayType(WORD, 0), b.WORDS_AT)
-    return builder.gep(module.get_global(b.WORDS_AT), [WORD(0), at])
-
-
-@lower_builtin(load_lane, types.int64)
-def _load_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[0])
-    return builder.load(_element(builder, args[0]))
-
-
-@lower_builtin(store_lane, types.int64, types.int64)
-def _store_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[0])
-    builder.store(args[1], _element(builder, args[0]))
-    return context.get_dummy_value()
-
-
-@lower_builtin(load_shared, types.int64)
-def _load_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load_atomic(_pointer(builder, args[0]), "acquire", 8)
-
-
-@lower_builtin(store_shared, types.int64, types.int64)
-def _store_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store_atomic(args[1], _pointer(builder, args[0]), "release", 8)
-    return context.get_dummy_value()
-
-
-@lower_builtin(prefetch, types.int64)
-def _prefetch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    number = ir.IntType(32)
-    fetch = ir.FunctionType(ir.VoidType(), [WORD.as_pointer(), number, number, number])
-    for_reading, near, data = number(0), number(3), number(1)
-    function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
-    builder.call(function, [_pointer(builder, args[0]), for_reading, near, data])
-    return context.get_dummy_value()
-
-
-@lower_builtin(call_back, types.int64, types.int64)
-def _call_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    function = ir.FunctionType(ir.VoidType(), [WORD])
-    builder.call(builder.inttoptr(args[0], function.as_pointer()), [args[1]])
-    return context.get_dummy_value()
-
-
-@lower_builtin(yield_core)
-def _yield_core(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    yields = ir.FunctionType(ir.IntType(32), [])
-    builder.call(cgutils.get_or_insert_function(builder.module, yields, "sched_yield"), [])
-    return context.get_dummy_value()
-
-
-@lower_builtin(all_memory)
-def _all(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return context.get_dummy_value()
-
+from ebbflow.native.structs import annotated, is_address, with_result
 
 # ---- less work for the compiler ----------------------------------------------------------------------
 
@@ -300,7 +117,7 @@ _PIECES: dict[str, bundle.Piece] = {}  # all that was compiled or loaded, callee
 def compiled(f: Callable[..., Any], inlined: bool) -> Any:
     """A function for Python, and for other kernels, with the compiled code of `f`."""
     dispatcher, seen, address = _machine_code(f, inlined)
-    made = _function(seen, address, f.__doc__)
+    made = with_result(f, _function(seen, address, f.__doc__))
     _make_known(made, dispatcher)
     return made
 
@@ -316,20 +133,39 @@ def _machine_code(f: Callable[..., Any], inlined: bool) -> tuple[Any, b.Signatur
     """The compiler's handle of `f`, what is seen of it from outside, and where its code is."""
     _Progress.begun += 1
     assert f.__closure__ is None, "what a kernel reads from outside must be a constant of its module"
-    given = [ARGUMENTS.get(name, (types.int64, b.WORD)) for name in inspect.signature(f).parameters]
+    given = _parameters(f)
     taken = tuple(type_ for type_, _ in given)
+    gives = _result(f)
     options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     if inlined:
         options["forceinline"] = True
     dispatcher: Any = numba.njit(**options, pipeline_class=_Passes)(f)
-    kept = dispatcher._cache = _Cached(f, repr((taken, sorted(options.items()))))
+    kept = dispatcher._cache = _Cached(f, repr((taken, gives, sorted(options.items()))))
     with _Progress.shown(compiles=not kept.is_there()):
-        dispatcher.compile(taken)
+        dispatcher.compile(taken if gives is None else signature(gives, *taken))
     dispatcher.disable_compile()
     seen = b.Signature(symbol(f), tuple(kind for _, kind in given), _answer(dispatcher.overloads[taken]))
     if kept.code is not None:
         _PIECES[seen.symbol] = (seen, dispatcher.overloads[taken].fndesc.llvm_func_name, kept.code)
     return dispatcher, seen, _call_by_name(dispatcher, taken, inlined)
+
+
+def _parameters(f: Callable[..., Any]) -> list[tuple[types.Type, str]]:
+    """What a kernel takes: as its annotations say, or else the names."""
+    said = annotated(f)
+    by_class = {int: (types.int64, b.WORD), float: (types.float64, b.FLOAT)}
+    return [
+        ARGUMENTS.get(name, (types.int64, b.WORD))
+        if name not in said
+        else by_class.get(said[name]) or (type_of(said[name]), b.WORD)
+        for name in inspect.signature(f).parameters
+    ]
+
+
+def _result(f: Callable[..., Any]) -> types.Type | None:
+    """The structure that a kernel returns, also where it has computed a number; None: what it returns."""
+    kind = annotated(f).get("return")
+    return type_of(kind) if kind is not None and is_address(kind) else None
 
 
 def _make_known(made: Callable[..., Any], dispatcher: Any) -> None:
@@ -340,7 +176,7 @@ def _make_known(made: Callable[..., Any], dispatcher: Any) -> None:
 def _answer(result: Any) -> str:
     given = types.unliteral(result.signature.return_type)
     kinds = {types.int64: b.WORD, types.none: b.NOTHING, types.boolean: b.TRUTH, types.float64: b.FLOAT}
-    return kinds.get(given, b.INSIDE)
+    return b.WORD if isinstance(given, AddressType) else kinds.get(given, b.INSIDE)
 
 
 def _call_by_name(dispatcher: Any, taken: tuple[types.Type, ...], inlined: bool) -> int:
@@ -394,7 +230,8 @@ def _fingerprint(f: Callable[..., Any]) -> str:
     if known is None:
         _FINGERPRINTS[f] = "itself"  # as a function that calls itself sees it
         outside = [(name, _essence_of(value, f)) for name, value in read_from_outside(f.__code__, f.__globals__)]
-        known = hashlib.sha256(repr([*_essence(f.__code__, f.__doc__), outside]).encode()).hexdigest()
+        seen = [*_essence(f.__code__, f.__doc__), _parameters(f), _result(f), outside]
+        known = hashlib.sha256(repr(seen).encode()).hexdigest()
         _FINGERPRINTS[f] = known
     return known
 
@@ -426,13 +263,15 @@ def _dispatcher(value: Any) -> Any:
 def _essence_of(value: Any, f: FunctionType) -> str:
     if isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value)):
         return repr(value)
+    if is_address(value):
+        return str(value.LAYOUT)
     dispatcher = _dispatcher(value)
     if dispatcher is not None and dispatcher.targetoptions.get("forceinline"):
         return f"{_fingerprint(TWINS[value])} {dispatcher.targetoptions}"
     if dispatcher is not None:  # called by name: nothing of it is compiled in but what it takes and gives
         return f"{symbol(TWINS[value])} {dispatcher.nopython_signatures}"
-    if value is all_memory:
-        return "all memory"
+    if isinstance(value, Memory):
+        return "memory"
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, ModuleType | type):

@@ -32,8 +32,9 @@ from ebbflow.native.kernel_cache import (
     modules_with_kernels,
     symbol,
 )
-from ebbflow.native.memory import Memory, all_memory
+from ebbflow.native.memory import H, Memory
 from ebbflow.native.progress_bar import progress_bar
+from ebbflow.native.structs import interpreted, with_result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +46,7 @@ INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 def memory() -> Memory:
     """The whole address space as words: element i is the word at machine address 8 * (i + 1)."""
-    return all_memory()
+    return H
 
 
 def address_of(array: np.ndarray) -> int:
@@ -61,7 +62,7 @@ def cache_lines(count: int) -> np.ndarray:
 
 def lanes_of(rows: np.ndarray | Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
     """Lanes that are each in one piece, and where each begins; who reads there holds them."""
-    lanes = [np.require(lane, np.int64, "CA") for lane in rows]
+    lanes = [np.require(lane, np.int64, ["C", "A"]) for lane in rows]
     return lanes, np.array([address_of(lane) for lane in lanes], np.int64)
 
 
@@ -86,20 +87,20 @@ wrap_around()
 
 def twin(compiled: Any) -> Callable[..., Any]:
     """The Python function a kernel was made of."""
-    return TWINS.get(compiled, compiled)
+    return interpreted(TWINS[compiled]) if compiled in TWINS else compiled
 
 
 def _ready(f: F, inlined: bool) -> F:
     if INTERPRETED:
-        return f
+        return interpreted(f)
     if kernel_cache.only_named is not None:
-        made = only_inside(symbol(f))
+        made: Any = only_inside(symbol(f))
         kernel_cache.only_named.append(kernel_cache.Named(made, f, inlined))
         TWINS[made] = f
         return made
     found = bundle() if _is_ours(f) else None
     if found is not None:
-        made = found.function(symbol(f), f.__doc__)
+        made = with_result(f, found.function(symbol(f), f.__doc__))
     else:
         from ebbflow.native import compiler  # takes half a second to load
 

@@ -84,7 +84,7 @@ def _key() -> str:
     facts = [
         [
             source(PACKAGE / "native" / f"{name}.py")
-            for name in ("memory", "kernel", "kernel_cache", "compiler", "bundle", "abi")
+            for name in ("memory", "structs", "kernel", "kernel_cache", "compiler", "numba_types", "bundle", "abi")
         ],
         [version(name) for name in ("numba", "llvmlite", "numpy")],
         sys.version,

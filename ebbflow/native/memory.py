@@ -1,8 +1,8 @@
 """Memory: the machine's words as kernels read and write them, with no array around them.
 
-Every kernel takes `H`, and `H[p]` is the word at machine address 8 * (p + 1). Compiled, that is one load or store, with
-no bounds check and no base address to fetch (`compiler.py` has the code). Interpreted, and from Python, the same words
-are reached through numpy.
+Kernels read and write `H`: `H[p]` is the word at machine address 8 * (p + 1). Compiled, that is one load or store, with
+no bounds check and no base address to fetch (`numba_types.py` has the code). Interpreted, and from Python, the same
+words are reached through numpy.
 
 With EBBFLOW_CHECKED=1 every access is checked: one bit per word says whether it is closed, which a heap sets for words
 that it has not handed out. An access to a closed word ends the process with a message, compiled or interpreted.
@@ -31,11 +31,17 @@ CLOSED = CLOSED_AT // 8 - 1  # the same as an index in `H`
 TOUCHED = "ebbflow: word {} of a heap was touched, and nobody holds it.  This is a bug in ebbflow; please report it.\n"
 
 
+def _words_at(address: int, n: int) -> np.ndarray:
+    """The n words at a machine address, in place."""
+    words: Any = (ctypes.c_int64 * n).from_address(address)
+    return np.frombuffer(words, np.int64)
+
+
 class Memory:
     """All words, from Python: one by one, or as slices that are arrays in place."""
 
     def __init__(self) -> None:
-        self.words = np.frombuffer((ctypes.c_int64 * WORDS).from_address(8), np.int64)
+        self.words = _words_at(8, WORDS)
 
     def __getitem__(self, at: Any) -> Any:
         if CHECKED:
@@ -74,7 +80,7 @@ class Fixed:
         self.base, self.size = base, size
         self._given_back = weakref.finalize(self, _libc.munmap, base, size)
         self._given_back.atexit = False  # a thread may still be at work in it, and the system takes all of it anyway
-        self.words = np.frombuffer((ctypes.c_int64 * (size // 8)).from_address(base), np.int64)
+        self.words = _words_at(base, size // 8)
 
     def madvise(self, advice: int, start: int, length: int) -> None:
         _libc.madvise(self.base + start, length, advice)
@@ -111,24 +117,21 @@ def all_open(first: int, end: int) -> None:
         _BITS.madvise(mmap.MADV_DONTNEED, start, -(-end // 4 // page) * page - start)
 
 
-_MEMORY = Memory()
+H = Memory()
+"""All of memory, for kernels and for Python: `H[i]` is the word at machine address 8 * (i + 1)."""
+
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-def all_memory() -> Memory:
-    """`H`, for a kernel that Python calls often: an argument less to look at."""
-    return _MEMORY
 
 
 def load_shared(at: int) -> int:
     """The word at an address that another thread writes; what it wrote before is seen after."""
-    word: int = _MEMORY.words[at]  # a word, also where nothing is compiled
+    word: int = H.words[at]  # a word, also where nothing is compiled
     return word
 
 
 def store_shared(at: int, word: int) -> None:
     """Write a word that another thread reads, after everything that was written before."""
-    _MEMORY.words[at] = word
+    H.words[at] = word
 
 
 def load_lane(at: int) -> int:
@@ -136,13 +139,13 @@ def load_lane(at: int) -> int:
 
     It then looks before the loop whether the lanes overlap: not worth it for a loop over the few lanes of a row.
     """
-    word: int = _MEMORY[at]
+    word: int = H[at]
     return word
 
 
 def store_lane(at: int, word: int) -> None:
     """Write a word in such a loop."""
-    _MEMORY[at] = word
+    H[at] = word
 
 
 def prefetch(at: int) -> None:

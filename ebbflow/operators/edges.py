@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from ebbflow.expressions.interpreter import REGISTERS, interpret
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.structs import At, Struct, Words, several
 from ebbflow.operators.arrive import are_complete, arrive
 from ebbflow.operators.block import (
     BANK,
-    BANKS,
-    BLOCK_DIFFS,
-    BLOCK_RANKS,
     BLOCK_ROWS,
-    COLUMNS_AT,
     COPY,
     MOST_COLUMNS,
+    Block,
+    Stage,
     copy_row,
     pack_column,
     pick_lanes,
@@ -29,12 +28,8 @@ from ebbflow.operators.block import (
 )
 from ebbflow.operators.consolidate import absorb, absorb_block
 from ebbflow.operators.exchange.outbox import (
-    ROW_LANES,
-    RUN,
-    RUN_COUNT,
-    RUN_LANES,
-    RUN_NODE,
-    RUN_ROUNDS,
+    Run,
+    SentRow,
     coordinates_behind,
     end_of_run,
     owner_of,
@@ -44,24 +39,10 @@ from ebbflow.operators.exchange.outbox import (
 )
 from ebbflow.operators.node import (
     ARRANGE,
-    B_BULK,
-    B_ITEMS,
-    BUFFER,
-    EDGE_COUNT,
-    EDGES,
-    HOLD,
-    KIND,
-    LANES,
-    LEAST,
-    NUMBER,
-    OP,
     OUTPUT,
-    READERS,
     REDUCE,
     SETTLE,
-    SIDE_ROWS,
-    TALLY_AT,
-    TB,
+    Node,
     add_pending_row,
     bucket_for,
     emit,
@@ -73,28 +54,9 @@ from ebbflow.operators.reduce.totals.accumulators import touch_input
 from ebbflow.operators.reduce.totals.fold import run_block
 from ebbflow.trace.clock import intern_time, is_complete
 from ebbflow.trace.heap import (
-    BITS,
-    BLOCK,
-    CAP,
-    DELIVERS_BULK,
-    ERROR,
-    GENERAL,
-    GUARD,
-    IN_ORDER,
-    INSERTS,
-    LEN,
-    ME,
-    NODE_COUNT,
-    NODES,
-    POURED,
-    PTR,
-    REFUSED,
     ROUNDS_OVERFLOW,
-    ROW,
-    ROW2,
     ROW_OVERFLOW,
-    SEAL,
-    WORKERS,
+    Worker,
     copy_words,
     drop_vector,
     fail,
@@ -103,12 +65,25 @@ from ebbflow.trace.heap import (
 )
 from ebbflow.trace.segment import push_entry
 from ebbflow.trace.spine import record_of
-from ebbflow.trace.table import KEYS, WIDTH, segment_of
-from ebbflow.trace.tally import T_EAGER
+from ebbflow.trace.table import segment_of
+from ebbflow.trace.tally import Tally
 
-# ---- an edge ----------------------------------------------------------------------------------
-TO, SIGN, MASK, ADD, FIELD, MOST, RAISES, EXCHANGE, STAGES, TO_LANES = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-FIRST_STAGE = 10
+
+class Edge(Struct):
+    """An edge."""
+
+    to: At[Node]
+    sign: int
+    mask: int
+    add: int
+    field: int
+    most: int
+    raises: int
+    exchange: int
+    stage_count: int
+    to_lanes: int
+    stages: Words = several(0)
+
 
 HEAVY = 8  # words for each row of the smallest bulk: a buffer of so many is emptied before it grows
 HUGE = 1 << 20  # words of a buffer that is not kept for the next rows
@@ -117,111 +92,111 @@ WORTH_A_BLOCK = 32  # rows for arrangements and reductions
 
 
 @inline
-def has_keys(H, nd):
+def has_keys(node: Node) -> bool:
     """Whether rows that come to a node come to keys."""
-    kind = H[nd + KIND]
+    kind = node.kind
     return kind == ARRANGE or kind == REDUCE or kind == SETTLE
 
 
 @inline
-def rounds_behind(H, W, nd, ed, rounds, rank):
+def rounds_behind(worker: Worker, node: Node, edge: Edge, rounds: int, rank: int) -> int:
     """The rounds that a row of these has behind an edge; -1 when it goes no further: a loop has had its rounds."""
-    rounds = (rounds & H[ed + MASK]) + H[ed + ADD]
-    if H[ed + ADD]:
-        if rounds & H[W + GUARD]:
-            fail(H, W, ROUNDS_OVERFLOW, H[nd + NUMBER], rank, 0)
+    rounds = (rounds & edge.mask) + edge.add
+    if edge.add:
+        if rounds & worker.guard:
+            fail(worker, ROUNDS_OVERFLOW, node.number, rank, 0)
             return -1
-        if H[ed + MOST] >= 0 and ((rounds >> H[ed + FIELD]) & ((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:
-            if H[ed + RAISES] == 0:
+        if edge.most >= 0 and ((rounds >> edge.field) & ((1 << worker.bits) - 1)) >= edge.most:
+            if edge.raises == 0:
                 return -1
     return rounds
 
 
 @kernel
-def wait_at_tally(H, W, nd, row, rank, diff):
+def wait_at_tally(worker: Worker, node: Node, row: Words, rank: int, diff: int) -> None:
     """A row waits for its turn at a reduction that keeps sums: `rank, diff, lanes`."""
-    v = bucket_for(H, W, nd, 0) + B_BULK
-    n = row_lanes(H, nd)
-    at = H[v + LEN]
-    x = reserve(H, W, v, at + 2 + n) + at
-    H[x] = rank
-    H[x + 1] = diff
-    copy_words(H, row, x + 2, n)
-    H[v + LEN] = at + 2 + n
+    v = bucket_for(worker, node, 0).bulk
+    n = row_lanes(node)
+    at = v.length
+    x = reserve(worker, v, at + 2 + n) + at
+    x[0] = rank
+    x[1] = diff
+    copy_words(row, x + 2, n)
+    v.length = at + 2 + n
 
 
 @kernel
-def deliver(H, W, nd, row, rounds, rank, diff):
+def deliver(worker: Worker, node: Node, row: Words, rounds: int, rank: int, diff: int) -> None:
     """A row, in this node's lane order, has come to where it belongs."""
-    kind = H[nd + KIND]
-    if H[W + GENERAL] and not is_complete(H, W, rank):
-        n = H[nd + LANES] if kind != REDUCE else H[H[nd + TB] + KEYS] + H[H[nd + TB] + WIDTH] - 2
-        v = nd + HOLD
-        at = H[v + LEN]
-        x = reserve(H, W, v, at + 4 + n) + at
-        H[x] = n
-        H[x + 1] = rounds
-        H[x + 2] = rank
-        H[x + 3] = diff
-        copy_words(H, row, x + 4, n)
-        H[v + LEN] = at + 4 + n
+    kind = node.kind
+    if worker.general and not is_complete(worker, rank):
+        n = node.lanes if kind != REDUCE else node.table.keys + node.table.widths[0] - 2
+        v = node.hold
+        at = v.length
+        x = reserve(worker, v, at + 4 + n) + at
+        x[0] = n
+        x[1] = rounds
+        x[2] = rank
+        x[3] = diff
+        copy_words(row, x + 4, n)
+        v.length = at + 4 + n
         return
     if kind == OUTPUT:
-        absorb(H, W, nd, row, rank, diff)
+        absorb(worker, node, row, rank, diff)
         return
-    if not has_keys(H, nd):
-        e = emit(H, W, nd, rounds, rank, diff)
-        copy_words(H, row, e, H[nd + LANES])
-        if rounds < H[nd + LEAST]:
-            H[nd + LEAST] = rounds
+    if not has_keys(node):
+        e = emit(worker, node, rounds, rank, diff)
+        copy_words(row, e, node.lanes)
+        if rounds < node.least:
+            node.least = rounds
         return
-    if H[nd + TALLY_AT]:
-        wait_at_tally(H, W, nd, row, rank, diff)
+    if node.tally:
+        wait_at_tally(worker, node, row, rank, diff)
         return
-    tb = H[nd + TB]
-    nk = H[tb + KEYS]
-    h = hash_lanes(H, row, nk)
-    w = H[tb + WIDTH]
-    if kind == REDUCE and H[W + DELIVERS_BULK] and H[nd + OP] != USER_FUNCTION:
-        add_pending_row(H, W, bucket_for(H, W, nd, rounds) + B_BULK, h, rank, diff, row, nk + w - 2)
+    table = node.table
+    nk = table.keys
+    h = hash_lanes(row, nk)
+    w = table.widths[0]
+    if kind == REDUCE and worker.delivers_bulk and node.op != USER_FUNCTION:
+        add_pending_row(worker, bucket_for(worker, node, rounds).bulk, h, rank, diff, row, nk + w - 2)
     elif kind == REDUCE:
-        rc = record_of(H, W, tb, row, h)
-        sg = segment_of(H, tb, rc, 0)
-        touch_input(H, W, tb, rc, sg, w)
-        push_entry(H, W, sg, w, rounds, rank, diff, row + nk)
-        queue(H, W, nd, rc, rounds)
+        record = record_of(worker, table, row, h)
+        segment = segment_of(table, record, 0)
+        touch_input(worker, table, record, segment, w)
+        push_entry(worker, segment, w, rounds, rank, diff, row + nk)
+        queue(worker, node, record, rounds)
     else:
-        add_pending_row(H, W, bucket_for(H, W, nd, rounds) + B_ITEMS, h, rank, diff, row, nk + w - 2)
+        add_pending_row(worker, bucket_for(worker, node, rounds).items, h, rank, diff, row, nk + w - 2)
 
 
 @kernel
-def refuse_row(H, W, stage, row, nd, rank):
+def refuse_row(worker: Worker, stage: Stage, row: Words, node: Node, rank: int) -> None:
     """An expression overflowed: remember the first such row, and where."""
-    if H[W + ERROR] == 0:
-        copy_words(H, row, reserve(H, W, W + REFUSED, H[stage + 2] + 1), H[stage + 2])
-        H[W + REFUSED + LEN] = H[stage + 2]
-        fail(H, W, ROW_OVERFLOW, H[nd + NUMBER], rank, stage)
+    if worker.error == 0:
+        copy_words(row, reserve(worker, worker.refused, stage.reads + 1), stage.reads)
+        worker.refused.length = stage.reads
+        fail(worker, ROW_OVERFLOW, node.number, rank, stage)
 
 
 @kernel
-def through(H, W, ed, row, nd, rank):
+def through(worker: Worker, edge: Edge, row: Words, node: Node, rank: int) -> Words:
     """Run the stages of an edge on a row.  Returns the address of the new row, 0 when it was dropped."""
     at = row
-    bank = ROW
-    for i in range(H[ed + STAGES]):
-        stage = H[ed + FIRST_STAGE + i]
-        to = H[W + bank + PTR]
-        if H[stage] == COPY:
-            for k in range(H[stage + 1]):
-                H[to + k] = H[at + H[stage + 2 + k]]
+    bank = worker.row
+    for i in range(edge.stage_count):
+        stage = Stage(edge.stages[i])
+        to = bank.pointer
+        if stage.kind == COPY:
+            for k in range(stage.count):
+                to[k] = at[stage.lanes[k]]
         else:
-            kept = interpret(H, H[stage + 1], at, to)
+            kept = interpret(stage.program, at, to)
             if kept <= 0:
                 if kept < 0:
-                    refuse_row(H, W, stage, at, nd, rank)
-                return 0
+                    refuse_row(worker, stage, at, node, rank)
+                return Words(0)
         at = to
-        bank = ROW2 if bank == ROW else ROW
+        bank = worker.row2 if bank == worker.row else worker.row
     return at
 
 
@@ -229,334 +204,380 @@ def through(H, W, ed, row, nd, rank):
 
 
 @inline
-def takes_blocks(H, W, nd, ed, n):
+def takes_blocks(worker: Worker, node: Node, edge: Edge, n: int) -> bool:
     """Whether an edge takes n rows as a block: to where rows of this worker stay, if it is worth it there."""
-    to = H[ed + TO]
-    if H[nd + LANES] > MOST_COLUMNS or H[ed + TO_LANES] > MOST_COLUMNS:
+    to = edge.to
+    if node.lanes > MOST_COLUMNS or edge.to_lanes > MOST_COLUMNS:
         return False
-    if H[W + WORKERS] > 1 and H[ed + EXCHANGE] and (H[to + TALLY_AT] or H[ed + TO_LANES] > REGISTERS):
+    if worker.workers > 1 and edge.exchange and (to.tally or edge.to_lanes > REGISTERS):
         return False
-    if H[to + KIND] == OUTPUT or H[to + TALLY_AT] != 0:
+    if to.kind == OUTPUT or to.tally != 0:
         return True
-    return has_keys(H, to) and n >= min(WORTH_A_BLOCK, H[W + SEAL])
+    return has_keys(to) and n >= min(WORTH_A_BLOCK, worker.seal)
 
 
 @inline
-def is_eager(H, W, ty):
-    return H[ty + T_EAGER] == 1 or (H[ty + T_EAGER] == 2 and H[W + IN_ORDER] == 1)
+def is_eager(worker: Worker, tally: Tally) -> bool:
+    return tally.eager == 1 or (tally.eager == 2 and worker.in_order == 1)
 
 
 @kernel
-def wait_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+def wait_block(
+    worker: Worker, node: Node, ranks: Words, rstep: int, diffs: Words, dstep: int, sign: int, n: int
+) -> None:
     """The block's rows wait for their turn at a reduction that keeps sums."""
-    v = bucket_for(H, W, nd, 0) + B_BULK
-    lanes = row_lanes(H, nd)
+    v = bucket_for(worker, node, 0).bulk
+    lanes = row_lanes(node)
     step = 2 + lanes
-    at = H[v + LEN]
-    p = reserve(H, W, v, at + n * step) + at
+    at = v.length
+    p = reserve(worker, v, at + n * step) + at
     for i in range(n):
-        H[p + i * step] = H[ranks + i * rstep]
-        H[p + i * step + 1] = H[diffs + i * dstep] * sign
-    columns = H[W + BLOCK] + COLUMNS_AT
+        p[i * step] = ranks[i * rstep]
+        p[i * step + 1] = diffs[i * dstep] * sign
+    columns = Block(worker.block).columns
     for k in range(lanes):
-        c = H[columns + 2 * k]
-        s = H[columns + 2 * k + 1]
+        c = columns[k].at
+        s = columns[k].step
         for i in range(n):
-            H[p + i * step + 2 + k] = H[c + i * s]
-    H[v + LEN] = at + n * step
+            p[i * step + 2 + k] = c[i * s]
+    v.length = at + n * step
 
 
 @kernel
-def refuse_in_block(H, W, nd, stage, row, rank):
+def refuse_in_block(worker: Worker, node: Node, stage: Stage, row: int, rank: int) -> None:
     """Row number `row` of the block overflowed in a stage."""
-    columns = H[W + BLOCK] + COLUMNS_AT
-    at = H[W + ROW + PTR]
-    for k in range(H[stage + 2]):
-        H[at + k] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
-    refuse_row(H, W, stage, at, nd, rank)
+    columns = Block(worker.block).columns
+    at = worker.row.pointer
+    for k in range(stage.reads):
+        at[k] = columns[k].at[row * columns[k].step]
+    refuse_row(worker, stage, at, node, rank)
 
 
 @kernel
-def deliver_singly(H, W, to, lanes, rounds, ranks, rstep, diffs, dstep, sign, n):
+def deliver_singly(
+    worker: Worker,
+    to: Node,
+    lanes: int,
+    rounds: int,
+    ranks: Words,
+    rstep: int,
+    diffs: Words,
+    dstep: int,
+    sign: int,
+    n: int,
+) -> None:
     """The rows of a block, some of which may have to wait, one by one."""
-    columns = H[W + BLOCK] + COLUMNS_AT
+    columns = Block(worker.block).columns
     for i in range(n):
-        row = H[W + ROW + PTR]
-        copy_row(H, columns, i, row, lanes)
-        deliver(H, W, to, row, rounds, H[ranks + i * rstep], H[diffs + i * dstep] * sign)
+        row = worker.row.pointer
+        copy_row(columns, i, row, lanes)
+        deliver(worker, to, row, rounds, ranks[i * rstep], diffs[i * dstep] * sign)
 
 
 @kernel
-def pour(H, W, nd, ed, rows_at, row_step, lane_step, rounds, ranks, rstep, diffs, dstep, n):
+def pour(
+    worker: Worker,
+    node: Node,
+    edge: Edge,
+    rows_at: int,
+    row_step: int,
+    lane_step: int,
+    rounds: int,
+    ranks: Words,
+    rstep: int,
+    diffs: Words,
+    dstep: int,
+    n: int,
+) -> None:
     """A block of rows of the same rounds through an edge, to where it leads.
 
     needs:  lane k of row i lies at rows_at + i * row_step + k * lane_step, its rank at ranks + i * rstep, its diff at
             diffs + i * dstep; n <= BLOCK_ROWS; the edge takes blocks.
     """
-    rounds = rounds_behind(H, W, nd, ed, rounds, H[ranks])
+    rounds = rounds_behind(worker, node, edge, rounds, ranks[0])
     if rounds < 0:
         return
-    b = H[W + BLOCK]
-    columns = b + COLUMNS_AT
-    for k in range(H[nd + LANES]):
-        set_column(H, columns, k, rows_at + k * lane_step, row_step)
-    bank = b + BANKS
-    to = H[ed + TO]
-    sign = H[ed + SIGN]
-    stages = H[ed + STAGES]
-    steps = stages + (H[W + WORKERS] > 1 and H[ed + EXCHANGE] != 0)
+    b = Block(worker.block)
+    for k in range(node.lanes):
+        set_column(b.columns, k, rows_at + k * lane_step, row_step)
+    bank, to, sign, stages = b.banks, edge.to, edge.sign, edge.stage_count
+    steps = stages + (worker.workers > 1 and edge.exchange != 0)
     for s in range(steps):
         if s == stages:
-            kept = send_others(H, W, to, H[ed + TO_LANES], bank, rounds, ranks, rstep, diffs, dstep, sign, n)
+            kept = send_others(worker, to, edge.to_lanes, bank, rounds, ranks, rstep, diffs, dstep, sign, n)
         else:
-            stage = H[ed + FIRST_STAGE + s]
-            if H[stage] == COPY:
-                pick_lanes(H, b, stage)
+            stage = Stage(edge.stages[s])
+            if stage.kind == COPY:
+                pick_lanes(b, stage)
                 continue
-            kept = run_program(H, W, b, stage, bank, n, s == steps - 1)
+            kept = run_program(worker, b, stage, bank, n, s == steps - 1)
             if kept < 0:
-                refuse_in_block(H, W, nd, stage, -1 - kept, H[ranks + (-1 - kept) * rstep])
+                refuse_in_block(worker, node, stage, -1 - kept, ranks[(-1 - kept) * rstep])
                 return
         if kept < n and rstep:
-            pack_column(H, b, ranks, rstep, b + BLOCK_RANKS, kept, 0)
-            ranks = b + BLOCK_RANKS
-            rstep = 1
+            pack_column(b, ranks, rstep, b.ranks, kept, 0)
+            ranks, rstep = b.ranks, 1
         if kept < n and dstep:
-            pack_column(H, b, diffs, dstep, b + BLOCK_DIFFS, kept, 0)
-            diffs = b + BLOCK_DIFFS
-            dstep = 1
+            pack_column(b, diffs, dstep, b.diffs, kept, 0)
+            diffs, dstep = b.diffs, 1
         n = kept
-        bank = b + BANKS + BANK if bank == b + BANKS else b + BANKS
+        bank = b.banks + BANK if bank == b.banks else b.banks
     if n == 0:
         return
-    if H[W + GENERAL] and not are_complete(H, W, ranks, rstep, n):
-        deliver_singly(H, W, to, H[ed + TO_LANES], rounds, ranks, rstep, diffs, dstep, sign, n)
-    elif H[to + KIND] == OUTPUT:
-        absorb_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
-    elif H[to + TALLY_AT] == 0:
-        arrive(H, W, to, rounds, ranks, rstep, diffs, dstep, sign, n)
-    elif is_eager(H, W, H[to + TALLY_AT]):
-        bucket_for(H, W, to, 0)
-        run_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+    if worker.general and not are_complete(worker, ranks, rstep, n):
+        deliver_singly(worker, to, edge.to_lanes, rounds, ranks, rstep, diffs, dstep, sign, n)
+    elif to.kind == OUTPUT:
+        absorb_block(worker, to, ranks, rstep, diffs, dstep, sign, n)
+    elif to.tally == 0:
+        arrive(worker, to, rounds, ranks, rstep, diffs, dstep, sign, n)
+    elif is_eager(worker, to.tally):
+        bucket_for(worker, to, 0)
+        run_block(worker, to, ranks, rstep, diffs, dstep, sign, n)
     else:
-        wait_block(H, W, to, ranks, rstep, diffs, dstep, sign, n)
+        wait_block(worker, to, ranks, rstep, diffs, dstep, sign, n)
 
 
 @kernel
-def pour_buffer(H, W, nd, ed):
+def pour_buffer(worker: Worker, node: Node, edge: Edge) -> None:
     """The rows in a node's buffer go through an edge that takes blocks."""
-    width = H[nd + LANES] + 3
-    n = H[nd + BUFFER + LEN] // width
-    p = H[nd + BUFFER + PTR]
+    width = node.lanes + 3
+    n = node.buffer.length // width
+    p = node.buffer.pointer
     at = 0
-    while at < n and H[W + ERROR] == 0:
+    while at < n and worker.error == 0:
         e = p + at * width
         m = min(BLOCK_ROWS, n - at)
-        if H[nd + TALLY_AT] == 0:  # outside loops there are no rounds
+        if node.tally == 0:  # outside loops there are no rounds
             m = 1
-            while m < BLOCK_ROWS and at + m < n and H[e + m * width] == H[e]:
+            while m < BLOCK_ROWS and at + m < n and e[m * width] == e[0]:
                 m += 1
-        pour(H, W, nd, ed, e + 3, width, 1, H[e], e + 1, width, e + 2, width, m)
+        pour(worker, node, edge, e + 3, width, 1, e[0], e + 1, width, e + 2, width, m)
         at += m
-    H[W + INSERTS] += n
+    worker.inserts += n
 
 
 # ---- rows one by one -----------------------------------------------------------------------------------
 
 
 @kernel
-def deliver_buffer(H, W, nd, ed):
+def deliver_buffer(worker: Worker, node: Node, edge: Edge) -> None:
     """The rows in a node's buffer go through an edge one by one."""
-    n = H[nd + BUFFER + LEN]
-    width = H[nd + LANES] + 3
-    to = H[ed + TO]
-    exchange = H[W + WORKERS] > 1 and H[ed + EXCHANGE]
+    n = node.buffer.length
+    width = node.lanes + 3
+    to = edge.to
+    exchange = worker.workers > 1 and edge.exchange
     at = 0
     while at < n:
-        e = H[nd + BUFFER + PTR] + at  # the buffer may move when an edge leads back to it
+        e = node.buffer.pointer + at  # the buffer may move when an edge leads back to it
         at += width
-        rounds = rounds_behind(H, W, nd, ed, H[e], H[e + 1])
+        rounds = rounds_behind(worker, node, edge, e[0], e[1])
         if rounds < 0:
-            if H[W + ERROR]:
+            if worker.error:
                 break
             continue
-        rank = H[e + 1]
-        diff = H[e + 2] * H[ed + SIGN]
-        row = through(H, W, ed, e + 3, nd, rank)
+        rank = e[1]
+        diff = e[2] * edge.sign
+        row = through(worker, edge, e + 3, node, rank)
         if row == 0:
             continue
         if exchange:
-            owner = owner_of(H, W, to, row)
-            if owner != H[W + ME]:
-                send_row(H, W, to, owner, row, rounds, rank, diff, H[ed + TO_LANES])
+            owner = owner_of(worker, to, row)
+            if owner != worker.me:
+                send_row(worker, to, owner, row, rounds, rank, diff, edge.to_lanes)
                 continue
-        deliver(H, W, to, row, rounds, rank, diff)
-    H[W + INSERTS] += n // width
+        deliver(worker, to, row, rounds, rank, diff)
+    worker.inserts += n // width
 
 
 @kernel
-def flush_edges(H, W, nd, which):
+def flush_edges(worker: Worker, node: Node, which: int) -> None:
     """Hand the node's buffered rows to the nodes behind all of its edges, or behind those that take them singly."""
-    n = H[nd + BUFFER + LEN]
+    n = node.buffer.length
     if n == 0:
         return
-    was_bulk = H[W + DELIVERS_BULK]
-    if n >= H[W + SEAL] * (H[nd + LANES] + 3) and H[W + GENERAL] == 0:
-        H[W + DELIVERS_BULK] = 1
-    for k in range(H[nd + EDGE_COUNT]):
-        ed = H[H[nd + EDGES] + k]
-        if not takes_blocks(H, W, nd, ed, n // (H[nd + LANES] + 3) if which == EVERY else H[W + POURED]):
-            deliver_buffer(H, W, nd, ed)
+    was_bulk = worker.delivers_bulk
+    if n >= worker.seal * (node.lanes + 3) and worker.general == 0:
+        worker.delivers_bulk = 1
+    for k in range(node.edge_count):
+        edge = Edge(node.edges[k])
+        if not takes_blocks(worker, node, edge, n // (node.lanes + 3) if which == EVERY else worker.poured):
+            deliver_buffer(worker, node, edge)
         elif which == EVERY:
-            pour_buffer(H, W, nd, ed)
-    H[W + DELIVERS_BULK] = was_bulk
-    H[nd + BUFFER + LEN] = 0
-    if H[nd + BUFFER + CAP] >= HUGE:
-        drop_vector(H, W, nd + BUFFER)
-    H[nd + LEAST] = (1 << 62) + ((1 << 62) - 1)
+            pour_buffer(worker, node, edge)
+    worker.delivers_bulk = was_bulk
+    node.buffer.length = 0
+    if node.buffer.capacity >= HUGE:
+        drop_vector(worker, node.buffer)
+    node.least = (1 << 62) + ((1 << 62) - 1)
 
 
 @kernel
-def flush(H, W, nd):
+def flush(worker: Worker, node: Node) -> None:
     """Hand the node's buffered rows to the nodes behind its edges."""
-    flush_edges(H, W, nd, EVERY)
+    flush_edges(worker, node, EVERY)
 
 
 @inline
-def is_heavy(H, W, nd):
+def is_heavy(worker: Worker, node: Node) -> bool:
     """Whether the rows in a node's buffer are worth moving on before there are more: they are still in the cache."""
-    return H[nd + BUFFER + LEN] >= H[W + SEAL] * max(HEAVY, H[nd + LANES] + 3)
+    return node.buffer.length >= worker.seal * max(HEAVY, node.lanes + 3)
 
 
 @kernel
-def flush_joins(H, W, nd):
+def flush_joins(worker: Worker, node: Node) -> None:
     """The rows that the node's visits made its joins emit move on."""
     for family in range(2):
-        p = H[nd + READERS + 2 * family]
-        for i in range(H[nd + READERS + 2 * family + 1]):
-            flush(H, W, H[p + 2 * i])
+        p = node.readers[family].joins
+        for i in range(node.readers[family].count):
+            flush(worker, Node(p[2 * i]))
 
 
 @inline
-def lighten_joins(H, W, nd, family):
+def lighten_joins(worker: Worker, node: Node, family: int) -> None:
     """The same in the midst of many visits, of joins that read a family and whose rows are worth it."""
-    p = H[nd + READERS + 2 * family]
-    for i in range(H[nd + READERS + 2 * family + 1]):
-        if is_heavy(H, W, H[p + 2 * i]):
-            flush(H, W, H[p + 2 * i])
+    p = node.readers[family].joins
+    for i in range(node.readers[family].count):
+        if is_heavy(worker, Node(p[2 * i])):
+            flush(worker, Node(p[2 * i]))
 
 
 @kernel
-def drain(H, W):
+def drain(worker: Worker) -> None:
     """Send on the corrections of totals once they are many, while more rows come in."""
-    nodes = H[W + NODES]
-    for i in range(H[W + NODE_COUNT]):
-        nd = H[nodes + i]
-        if H[nd + TALLY_AT] and is_heavy(H, W, nd):
-            flush(H, W, nd)
+    nodes = worker.nodes
+    for i in range(worker.node_count):
+        node = Node(nodes[i])
+        if node.tally and is_heavy(worker, node):
+            flush(worker, node)
 
 
 @kernel
-def pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
+def pour_all(
+    worker: Worker,
+    node: Node,
+    edge: Edge,
+    rows_at: int,
+    lane_step: int,
+    ranks: int,
+    rstep: int,
+    diffs: int,
+    dstep: int,
+    n: int,
+) -> None:
     """Rows that lie column by column go through an edge, block by block."""
     at = 0
-    while at < n and H[W + ERROR] == 0:
+    while at < n and worker.error == 0:
         m = min(BLOCK_ROWS, n - at)
-        pour(H, W, nd, ed, rows_at + at, 1, lane_step, 0, ranks + at * rstep, rstep, diffs + at * dstep, dstep, m)
+        pour(
+            worker,
+            node,
+            edge,
+            rows_at + at,
+            1,
+            lane_step,
+            0,
+            Words(ranks + at * rstep),
+            rstep,
+            Words(diffs + at * dstep),
+            dstep,
+            m,
+        )
         at += m
-        drain(H, W)
+        drain(worker)
 
 
 @kernel
-def pour_columns(H, W, nd, rows_at, lane_step, ranks, rstep, diffs, dstep, n):
+def pour_columns(
+    worker: Worker, node: Node, rows_at: int, lane_step: int, ranks: int, rstep: int, diffs: int, dstep: int, n: int
+) -> int:
     """Rows that lie column by column go through the edges that take blocks.  Returns whether there are other edges."""
     others = False
-    H[W + POURED] = n
-    was_bulk = H[W + DELIVERS_BULK]
-    H[W + DELIVERS_BULK] = 1 if n >= H[W + SEAL] and H[W + GENERAL] == 0 else 0
-    for k in range(H[nd + EDGE_COUNT]):
-        ed = H[H[nd + EDGES] + k]
-        if not takes_blocks(H, W, nd, ed, n):
+    worker.poured = n
+    was_bulk = worker.delivers_bulk
+    worker.delivers_bulk = 1 if n >= worker.seal and worker.general == 0 else 0
+    for k in range(node.edge_count):
+        edge = Edge(node.edges[k])
+        if not takes_blocks(worker, node, edge, n):
             others = True
             continue
-        pour_all(H, W, nd, ed, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
-        H[W + INSERTS] += n
-    H[W + DELIVERS_BULK] = was_bulk
+        pour_all(worker, node, edge, rows_at, lane_step, ranks, rstep, diffs, dstep, n)
+        worker.inserts += n
+    worker.delivers_bulk = was_bulk
     return others
 
 
 @kernel
-def receive_block(H, W, nd, rounds, at, step, n, m):
+def receive_block(worker: Worker, node: Node, rounds: int, at: int, step: int, n: int, m: int) -> None:
     """Deliver m rows of a run, of n lanes each."""
-    b = H[W + BLOCK]
+    b = Block(worker.block)
     for k in range(n):
-        set_column(H, b + COLUMNS_AT, k, at + ROW_LANES + k, step)
-    ranks = at
+        set_column(b.columns, k, at + SentRow.SIZE + k, step)
+    ranks = Words(at)
     rstep = step
-    if H[W + GENERAL]:
+    if worker.general:
         for i in range(m):
-            H[b + BLOCK_RANKS + i] = intern_time(H, W, at + i * step + ROW_LANES + n)
-        ranks = b + BLOCK_RANKS
+            b.ranks[i] = intern_time(worker, Words(at + i * step + SentRow.SIZE + n))
+        ranks = b.ranks
         rstep = 1
-        if not are_complete(H, W, ranks, rstep, m):
-            deliver_singly(H, W, nd, n, rounds, ranks, rstep, at + 1, step, 1, m)
+        if not are_complete(worker, ranks, rstep, m):
+            deliver_singly(worker, node, n, rounds, ranks, rstep, Words(at + 1), step, 1, m)
             return
-    arrive(H, W, nd, rounds, ranks, rstep, at + 1, step, 1, m)
+    arrive(worker, node, rounds, ranks, rstep, Words(at + 1), step, 1, m)
 
 
 @kernel
-def receive_run(H, W, run, c):
+def receive_run(worker: Worker, run: Run, c: int) -> Run:
     """Deliver a run; c: how many coordinates follow each row.  Returns where the next run begins."""
-    n = H[run + RUN_LANES]
-    nd = H[H[W + NODES] + H[run + RUN_NODE]]
-    rounds = H[run + RUN_ROUNDS]
+    n = run.lanes
+    node = Node(worker.nodes[run.node])
+    rounds = run.rounds
     step = row_words(n, c)
-    at = run + RUN
-    end = end_of_run(H, run, c)
-    takes_blocks = has_keys(H, nd) and H[nd + TALLY_AT] == 0
-    worth = min(WORTH_A_BLOCK, H[W + SEAL])
-    if c == 0 and H[run + RUN_COUNT] >= H[W + SEAL]:
-        H[W + DELIVERS_BULK] = 1
+    at = run.rows
+    end = end_of_run(run, c)
+    takes_blocks = has_keys(node) and node.tally == 0
+    worth = min(WORTH_A_BLOCK, worker.seal)
+    if c == 0 and run.count >= worker.seal:
+        worker.delivers_bulk = 1
     while at < end:
         m = min(BLOCK_ROWS, (end - at) // step)
         if takes_blocks and m >= worth:
-            receive_block(H, W, nd, rounds, at, step, n, m)
+            receive_block(worker, node, rounds, at, step, n, m)
             at += m * step
             continue
-        row = H[W + ROW + PTR]
-        rank = H[at]
+        row = worker.row.pointer
+        rank = at[0]
         if c:
-            copy_words(H, at + ROW_LANES + n, row, c)
-            rank = intern_time(H, W, row)
-        copy_words(H, at + ROW_LANES, row, n)
-        deliver(H, W, nd, row, rounds, rank, H[at + 1])
+            copy_words(at + SentRow.SIZE + n, row, c)
+            rank = intern_time(worker, row)
+        copy_words(at + SentRow.SIZE, row, n)
+        deliver(worker, node, row, rounds, rank, at[1])
         at += step
-    H[W + DELIVERS_BULK] = 0
+    worker.delivers_bulk = 0
     return end
 
 
 @kernel
-def receive_at(H, W, p, size):
+def receive_at(worker: Worker, p: Words, size: int) -> None:
     """Deliver the outbox of another worker: so many words at p."""
-    c = coordinates_behind(H, W)
-    run = p
-    while run < p + size and H[W + ERROR] == 0:
-        run = receive_run(H, W, run, c)
+    c = coordinates_behind(worker)
+    run = Run(p)
+    while run < p + size and worker.error == 0:
+        run = receive_run(worker, run, c)
 
 
 @kernel
-def release_held(H, W, nd):
+def release_held(worker: Worker, node: Node) -> None:
     """Deliver the held rows whose time has become complete; the others stay."""
-    v = nd + HOLD
-    n = H[v + LEN]
+    v = node.hold
+    n = v.length
     if n == 0:
         return
     # what stays is pushed to HOLD again by `deliver`; take the old content aside first
-    side = reserve(H, W, nd + SIDE_ROWS, n)
-    copy_words(H, H[v + PTR], side, n)
-    H[v + LEN] = 0
+    side = reserve(worker, node.side_rows, n)
+    copy_words(v.pointer, side, n)
+    v.length = 0
     at = 0
     while at < n:
-        lanes = H[side + at]
-        deliver(H, W, nd, side + at + 4, H[side + at + 1], H[side + at + 2], H[side + at + 3])
+        lanes = side[at]
+        deliver(worker, node, side + at + 4, side[at + 1], side[at + 2], side[at + 3])
         at += 4 + lanes

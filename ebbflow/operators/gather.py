@@ -10,18 +10,14 @@ Rule: base and events are the key's whole history at these rounds; no entry is r
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.node import DEPTH, queue
+from ebbflow.native.structs import Struct, Words
+from ebbflow.operators.node import Node, queue
 from ebbflow.operators.value_index import enter_all
 from ebbflow.trace.heap import (
-    BITS,
-    GUARD,
     LAST,
-    LEN,
-    NOTED,
-    OWED,
-    PTR,
-    SLOTS,
-    SORTED,
+    Segment,
+    Vector,
+    Worker,
     copy_words,
     hash_lanes,
     join_rounds,
@@ -29,54 +25,66 @@ from ebbflow.trace.heap import (
     rounds_precede,
     same,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of
+from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
+from ebbflow.trace.table import Record
 
-EVENT = 3  # rank, diff, place in the list of values (or the entry itself)
+
+class Event(Struct):
+    """A change of one value at one time."""
+
+    rank: int
+    diff: int
+    index: int  # in the list of values, or the lanes of the entry itself
+
+
 FEW = 16
 MANY = 1024  # events that may be worth sorting by their digits
 DIGIT = 11  # bits
 
 
 @kernel
-def scatter_events(H, W, p, n, low, bits):
+def scatter_events(worker: Worker, p: Event, n: int, low: int, bits: int) -> None:
     """Sort n events at p, whose ranks from `low` on have so many bits, a digit at a time, stably."""
-    counts = reserve(H, W, W + SLOTS, 1 << DIGIT)
+    counts = reserve(worker, worker.slots, 1 << DIGIT)
     a = p
-    b = reserve(H, W, W + SORTED, n * EVENT)
+    b = Event(reserve(worker, worker.sorted, n * Event.SIZE))
     shift = 0
     while shift < bits:
         for i in range(1 << DIGIT):
-            H[counts + i] = 0
-        for e in range(a, a + n * EVENT, EVENT):
-            H[counts + (((H[e] - low) >> shift) & ((1 << DIGIT) - 1))] += EVENT
-        at = b
+            counts[i] = 0
+        for x in range(a, a[n], Event.SIZE):
+            e = Event(x)
+            counts[((e.rank - low) >> shift) & ((1 << DIGIT) - 1)] += Event.SIZE
+        at: int = b
         for i in range(1 << DIGIT):
-            m = H[counts + i]
-            H[counts + i] = at
+            m = counts[i]
+            counts[i] = at
             at += m
-        for e in range(a, a + n * EVENT, EVENT):
-            c = counts + (((H[e] - low) >> shift) & ((1 << DIGIT) - 1))
-            o = H[c]
-            H[c] = o + EVENT
-            H[o] = H[e]
-            H[o + 1] = H[e + 1]
-            H[o + 2] = H[e + 2]
+        for here in range(a, a[n], Event.SIZE):
+            e = Event(here)
+            c = counts + (((e.rank - low) >> shift) & ((1 << DIGIT) - 1))
+            o = Event(c[0])
+            c[0] = o[1]
+            o.rank = e.rank
+            o.diff = e.diff
+            o.index = e.index
         a, b = b, a
         shift += DIGIT
     if a != p:
-        for i in range(n * EVENT):
-            H[p + i] = H[a + i]
+        for i in range(n * Event.SIZE):
+            Words(p)[i] = Words(a)[i]
 
 
 @kernel
-def is_scattered(H, W, p, n):
+def is_scattered(worker: Worker, p: Event, n: int) -> bool:
     """Sort n events at p a digit at a time, if merging their runs would take more passes.  Returns whether it was."""
-    low = H[p]
+    low = p.rank
     high = low
     runs = 1
-    for e in range(p + EVENT, p + n * EVENT, EVENT):
-        x = H[e]
-        if x < H[e - EVENT]:
+    for at in range(p[1], p[n], Event.SIZE):
+        e = Event(at)
+        x = e.rank
+        if x < e[-1].rank:
             runs += 1
         low = min(low, x)
         high = max(high, x)
@@ -86,187 +94,189 @@ def is_scattered(H, W, p, n):
     passes = (bits + DIGIT - 1) // DIGIT
     if (1 << (2 * passes)) >= runs:
         return False
-    scatter_events(H, W, p, n, low, bits)
+    scatter_events(worker, p, n, low, bits)
     return True
 
 
 @kernel
-def sort_events(H, W, p, n):
+def sort_events(worker: Worker, p: Event, n: int) -> None:
     """Sort n events at p by their rank, stably."""
     if n <= 20:
         for i in range(1, n):
-            a = p + i * EVENT
-            x = H[a]
-            if H[a - EVENT] <= x:
+            a = p[i]
+            x = a.rank
+            if a[-1].rank <= x:
                 continue
-            y = H[a + 1]
-            z = H[a + 2]
-            j = a - EVENT
-            while j >= p and H[j] > x:
-                H[j + EVENT] = H[j]
-                H[j + EVENT + 1] = H[j + 1]
-                H[j + EVENT + 2] = H[j + 2]
-                j -= EVENT
-            H[j + EVENT] = x
-            H[j + EVENT + 1] = y
-            H[j + EVENT + 2] = z
+            y = a.diff
+            z = Event(a.index)
+            j = a[-1]
+            while j >= p and j.rank > x:
+                j[1].rank = j.rank
+                j[1].diff = j.diff
+                j[1].index = j.index
+                j = j[-1]
+            j[1].rank = x
+            j[1].diff = y
+            j[1].index = z
         return
-    if n >= MANY and is_scattered(H, W, p, n):
+    if n >= MANY and is_scattered(worker, p, n):
         return
     a = p
-    b = reserve(H, W, W + SORTED, n * EVENT)
+    b = Event(reserve(worker, worker.sorted, n * Event.SIZE))
     while True:
         runs = 0
         i = 0
         o = b
         while i < n:
             m = i + 1
-            while m < n and H[a + m * EVENT] >= H[a + (m - 1) * EVENT]:
+            while m < n and a[m].rank >= a[m - 1].rank:
                 m += 1
             e = m
             if m < n:
                 e = m + 1
-                while e < n and H[a + e * EVENT] >= H[a + (e - 1) * EVENT]:
+                while e < n and a[e].rank >= a[e - 1].rank:
                     e += 1
             x = i
             y = m
             while x < m or y < e:
-                if y >= e or (x < m and H[a + x * EVENT] <= H[a + y * EVENT]):
-                    s = a + x * EVENT
+                if y >= e or (x < m and a[x].rank <= a[y].rank):
+                    s = a[x]
                     x += 1
                 else:
-                    s = a + y * EVENT
+                    s = a[y]
                     y += 1
-                H[o] = H[s]
-                H[o + 1] = H[s + 1]
-                H[o + 2] = H[s + 2]
-                o += EVENT
+                o.rank = s.rank
+                o.diff = s.diff
+                o.index = s.index
+                o = o[1]
             i = e
             runs += 1
         a, b = b, a
         if runs <= 1:
             break
     if a != p:
-        for i in range(n * EVENT):
-            H[p + i] = H[a + i]
+        for i in range(n * Event.SIZE):
+            Words(p)[i] = Words(a)[i]
 
 
 @kernel
-def note_rounds(H, W, nd, sg, w, rounds):
+def note_rounds(worker: Worker, node: Node, segment: Segment, w: int, rounds: int) -> None:
     """Note where these rounds first meet an entry's that do not precede them, each once.
 
     In a loop that is in no other, the next of them is enough: a visit there will note the one after it.
     """
-    v = W + NOTED
-    p = H[sg + PTR]
-    n = H[sg + LEN]
-    m = H[v + LEN]
-    q = reserve(H, W, v, m + 1)
-    if H[nd + DEPTH] <= 1:
-        best = H[q] if m else LAST
-        for e in range(p, p + n * w, w):
-            if H[e] > rounds and H[e] < best:
-                best = H[e]
-        H[q] = best
-        H[v + LEN] = 1 if best != LAST else 0
+    v = worker.noted
+    p = segment.pointer
+    n = segment.length
+    m = v.length
+    q = reserve(worker, v, m + 1)
+    if node.depth <= 1:
+        best = q[0] if m else LAST
+        for at in range(p, p + n * w, w):
+            e = Entry(at)
+            if e.rounds > rounds and e.rounds < best:
+                best = e.rounds
+        q[0] = best
+        v.length = 1 if best != LAST else 0
         return
-    guard = H[W + GUARD]
-    bits = H[W + BITS]
-    for e in range(p, p + n * w, w):
-        if not rounds_precede(H[e], rounds, guard):
-            both = join_rounds(H[e], rounds, guard, bits)
+    guard = worker.guard
+    bits = worker.bits
+    for x in range(p, p + n * w, w):
+        e = Entry(x)
+        if not rounds_precede(e.rounds, rounds, guard):
+            both = join_rounds(e.rounds, rounds, guard, bits)
             k = m - 1
-            while k >= 0 and H[q + k] != both:
+            while k >= 0 and q[k] != both:
                 k -= 1
             if k < 0:
-                H[q + m] = both
+                q[m] = both
                 m += 1
-                H[v + LEN] = m
-                q = reserve(H, W, v, m + 1)
+                v.length = m
+                q = reserve(worker, v, m + 1)
 
 
 @kernel
-def owe_noted(H, W, nd, rc):
+def owe_noted(worker: Worker, node: Node, record: Record) -> None:
     """The key is to be visited at all rounds that were noted."""
-    n = H[W + NOTED + LEN]
+    n = worker.noted.length
     for i in range(n):
-        queue(H, W, nd, rc, H[H[W + NOTED + PTR] + i])
-    H[W + OWED] += n
-    H[W + NOTED + LEN] = 0
+        queue(worker, node, record, worker.noted.pointer[i])
+    worker.owed += n
+    worker.noted.length = 0
 
 
 @kernel
-def gather_total(H, W, sg, w, rounds, events):
+def gather_total(worker: Worker, segment: Segment, w: int, rounds: int, events: Vector) -> int:
     """For reductions that look at nothing but the count: returns the base; events have no values.
 
     leaves: events `rank, diff, 0` in the order of their ranks.
     """
-    n = H[sg + LEN]
-    old = H[sg + OLD]
-    p = H[sg + PTR]
-    guard = H[W + GUARD]
-    z = reserve(H, W, events, EVENT * n)
+    n = segment.length
+    old = segment.old
+    p = segment.pointer
+    guard = worker.guard
+    z = Event(reserve(worker, events, Event.SIZE * n))
     zn = 0
     base = 0
     last = -1
     in_order = True
     for i in range(n):
-        e = p + i * w
-        if rounds_precede(H[e], rounds, guard):
-            d = diff_of(H[e + 1])
+        e = Entry(p + i * w)
+        if rounds_precede(e.rounds, rounds, guard):
+            d = diff_of(e.stamp)
             if i < old:
                 base += d
             else:
-                t = rank_of(H[e + 1])
+                t = rank_of(e.stamp)
                 if t < last:
                     in_order = False
                 last = t
-                H[z] = t
-                H[z + 1] = d
-                H[z + 2] = 0
-                z += EVENT
+                z.rank = t
+                z.diff = d
+                z.index = 0
+                z = z[1]
                 zn += 1
-    H[events + LEN] = EVENT * zn
+    events.length = Event.SIZE * zn
     if not in_order:
-        sort_events(H, W, H[events + PTR], zn)
+        sort_events(worker, Event(events.pointer), zn)
     return base
 
 
 @inline
-def index_of(H, values, n, lanes, step, nv, slots, mask):
+def index_of(values: int, n: int, lanes: Words, step: int, nv: int, slots: Words, mask: int) -> int:
     """The place of these lanes among n values of `step` words each (lanes at word 1), n when they are new.
 
     Looks one by one among few; through the slots among many, entering the new place there.
     """
     if mask == 0:
         for i in range(n):
-            if same(H, values + i * step + 1, lanes, nv):
+            if same(Words(values + i * step + 1), lanes, nv):
                 return i
         return n
-    h = hash_lanes(H, lanes, nv) & mask
-    while H[slots + h]:
-        i = H[slots + h] - 1
-        if same(H, values + i * step + 1, lanes, nv):
+    h = hash_lanes(lanes, nv) & mask
+    while slots[h]:
+        i = slots[h] - 1
+        if same(Words(values + i * step + 1), lanes, nv):
             return i
         h = (h + 1) & mask
-    H[slots + h] = n + 1
+    slots[h] = n + 1
     return n
 
 
 @inline
-def index_in_order(H, values, n, lanes, step, nv):
+def index_in_order(values: int, n: int, lanes: Words, step: int, nv: int) -> int:
     """The place of these lanes among n values in their order; n when they are not among them."""
     low = 0
     high = n
     while low < high:
         middle = (low + high) >> 1
-        q = values + middle * step + 1
+        q = Words(values + middle * step + 1)
         k = 0
-        while k < nv and H[q + k] == H[lanes + k]:
+        while k < nv and q[k] == lanes[k]:
             k += 1
         if k == nv:
             return middle
-        if H[q + k] < H[lanes + k]:
+        if q[k] < lanes[k]:
             low = middle + 1
         else:
             high = middle
@@ -274,62 +284,63 @@ def index_in_order(H, values, n, lanes, step, nv):
 
 
 @kernel
-def gather_values(H, W, sg, w, rounds, events, values):
+def gather_values(worker: Worker, segment: Segment, w: int, rounds: int, events: Vector, values: Vector) -> None:
     """The key's values: a list of `count, lanes` with the base counts, and events that point into it.
 
     leaves: each value once; events `rank, diff, place` in the order of their ranks.
     """
-    old = H[sg + OLD]
-    new = H[sg + LEN] - old
-    p = H[sg + PTR]
-    guard = H[W + GUARD]
+    old = segment.old
+    new = segment.length - old
+    p = segment.pointer
+    guard = worker.guard
     nv = w - VALUE
     step = nv + 1
-    z = reserve(H, W, events, EVENT * new)
-    v = reserve(H, W, values, step * (old + new + 1))
+    z = Event(reserve(worker, events, Event.SIZE * new))
+    v = reserve(worker, values, step * (old + new + 1))
     at = v - step
-    for e in range(p, p + old * w, w):  # in order: the entries of a value stand together
-        if rounds_precede(H[e], rounds, guard):
-            if at < v or not same(H, at + 1, e + VALUE, nv):
+    for x in range(p, p + old * w, w):  # in order: the entries of a value stand together
+        e = Entry(x)
+        if rounds_precede(e.rounds, rounds, guard):
+            if at < v or not same(at + 1, e.lanes, nv):
                 at += step
-                H[at] = 0
-                copy_words(H, e + VALUE, at + 1, nv)
-            H[at] += diff_of(H[e + 1])
+                at[0] = 0
+                copy_words(e.lanes, at + 1, nv)
+            at[0] += diff_of(e.stamp)
     known = (at + step - v) // step
     vn = known
     mask = 0
-    slots = 0
+    slots = Words(0)
     if new > FEW:
         mask = 4 * FEW - 1
         while mask < 2 * (known + new):
             mask += mask + 1
-        slots = reserve(H, W, W + SLOTS, mask + 1)
-        enter_all(H, v + 1, step, known, nv, slots, mask)
-    zn = 0
-    last = -1
+        slots = reserve(worker, worker.slots, mask + 1)
+        enter_all(v + 1, step, known, nv, slots, mask)
+    zn, last = 0, -1
     in_order = True
-    for e in range(p + old * w, p + (old + new) * w, w):
-        if rounds_precede(H[e], rounds, guard):
+    for here in range(p + old * w, p + (old + new) * w, w):
+        e = Entry(here)
+        if rounds_precede(e.rounds, rounds, guard):
             if mask:
-                i = index_of(H, v, vn, e + VALUE, step, nv, slots, mask)
+                i = index_of(v, vn, e.lanes, step, nv, slots, mask)
             else:
-                i = index_in_order(H, v, known, e + VALUE, step, nv)
+                i = index_in_order(v, known, e.lanes, step, nv)
                 if i == known:  # perhaps it came just before
-                    i += index_of(H, v + known * step, vn - known, e + VALUE, step, nv, slots, mask)
+                    i += index_of(v + known * step, vn - known, e.lanes, step, nv, slots, mask)
             if i == vn:
-                H[v + i * step] = 0
-                copy_words(H, e + VALUE, v + i * step + 1, nv)
+                v[i * step] = 0
+                copy_words(e.lanes, v + i * step + 1, nv)
                 vn += 1
-            t = rank_of(H[e + 1])
+            t = rank_of(e.stamp)
             if t < last:
                 in_order = False
             last = t
-            H[z] = t
-            H[z + 1] = diff_of(H[e + 1])
-            H[z + 2] = i
-            z += EVENT
+            z.rank = t
+            z.diff = diff_of(e.stamp)
+            z.index = i
+            z = z[1]
             zn += 1
-    H[events + LEN] = EVENT * zn
-    H[values + LEN] = step * vn
+    events.length = Event.SIZE * zn
+    values.length = step * vn
     if not in_order:
-        sort_events(H, W, H[events + PTR], zn)
+        sort_events(worker, Event(events.pointer), zn)

@@ -11,21 +11,22 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane
-from ebbflow.operators.block import COLUMNS_AT, HASHES, copy_row
-from ebbflow.operators.hash_sort import HASH_BITS, WORD_ROOM, order_rows, order_words
-from ebbflow.operators.node import B_PARTITIONS, PENDING_HEAD, row_lanes
-from ebbflow.trace.heap import BLOCK, BULK, BULK2, GENERAL, KEEP, LEN, PTR, ROW, SEAL, copy_words, hash_lanes, reserve
+from ebbflow.native.structs import Words
+from ebbflow.operators.block import Block, Column, copy_row
+from ebbflow.operators.hash_sort import WORD_ROOM, order_rows, order_words
+from ebbflow.operators.node import Bucket, Node, PendingRow, row_lanes
+from ebbflow.trace.batch import HASH_BITS
+from ebbflow.trace.heap import (
+    Vector,
+    Worker,
+    copy_words,
+    hash_lanes,
+    reserve,
+)
 from ebbflow.trace.packed_rows import (
-    BITS,
-    DIFF,
-    FIRST,
-    HEAD,
-    LANES,
-    LAST_WIDE,
-    NEXT,
-    RANK,
-    ROWS,
-    WIDE,
+    Chunk,
+    List,
+    Pack,
     both,
     drop_pack,
     empty_list,
@@ -36,190 +37,195 @@ from ebbflow.trace.packed_rows import (
     rows_in,
     unpack,
 )
-from ebbflow.trace.table import COUNT
+from ebbflow.trace.table import Table
 
 BULKS = 16  # times the rows of the smallest bulk: fewer of them are in the cache when they are partitioned
 MOST_BITS = 10  # so many parts can be written to by turns
 
 
 @inline
-def are_many(H, W, tb, n):
+def are_many(worker: Worker, table: Table, n: int) -> bool:
     """Whether n rows that wait for keys of a table should not wait side by side."""
-    return n >= BULKS * H[W + SEAL] and H[tb + COUNT] + n > H[W + KEEP] and H[W + GENERAL] == 0
+    return n >= BULKS * worker.seal and table.count + n > worker.keep and worker.general == 0
 
 
 @kernel
-def new_partitions(H, W, nd, n):
+def new_partitions(worker: Worker, node: Node, n: int) -> Pack:
     """Parts for n rows that come to a node, and for more."""
     bits = 1
     while (64 << bits) < n and bits < MOST_BITS:
         bits += 1
-    f = new_pack(H, W, row_lanes(H, nd), 1 << bits)
-    H[f + BITS] = bits
+    f = new_pack(worker, row_lanes(node), 1 << bits)
+    f.bits = bits
     return f
 
 
 @kernel
-def partition_pending(H, W, f, p, n):
+def partition_pending(worker: Worker, f: Pack, p: Words, n: int) -> None:
     """Rows that waited side by side, so many words of them, go to their parts."""
-    down = HASH_BITS - H[f + BITS]
-    for x in range(p, p + n, PENDING_HEAD + H[f + LANES]):
-        put_row(H, W, f, list_at(f, H[x + 3] >> down), H[x + 1], H[x + 2], x + PENDING_HEAD)
+    down = HASH_BITS - f.bits
+    for at in range(p, p + n, PendingRow.SIZE + f.lanes):
+        x = PendingRow(at)
+        put_row(worker, f, list_at(f, x.hash >> down), x.rank, x.diff, x.lanes)
 
 
 @kernel
-def partitions_of(H, W, nd, bucket, v):
+def partitions_of(worker: Worker, node: Node, bucket: Bucket, v: Vector) -> Pack:
     """The parts of a bucket, to which the rows of its vector v have gone; made if there were none."""
-    n = H[v + LEN]
-    f = H[bucket + B_PARTITIONS]
+    n = v.length
+    f = bucket.items.partitions
     if f == 0:
-        f = new_partitions(H, W, nd, n // (PENDING_HEAD + row_lanes(H, nd)))
-        H[bucket + B_PARTITIONS] = f
-    partition_pending(H, W, f, H[v + PTR], n)
-    H[v + LEN] = 0
+        f = new_partitions(worker, node, n // (PendingRow.SIZE + row_lanes(node)))
+        bucket.items.partitions = f
+    partition_pending(worker, f, v.pointer, n)
+    v.length = 0
     return f
 
 
 @kernel
-def are_usual(H, b, f, ranks, rstep, diffs, dstep, sign, n):
+def are_usual(b: Block, f: Pack, ranks: Words, rstep: int, diffs: Words, dstep: int, sign: int, n: int) -> bool:
     """Whether the rows of a block are nothing but lanes of half a word, beside the usual rank and diff."""
     odd = 0
     for i in range(n if rstep else 1):
-        odd |= H[ranks + i * rstep] ^ H[f + RANK]
+        odd |= ranks[i * rstep] ^ f.rank
     for i in range(n if dstep else 1):
-        odd |= (H[diffs + i * dstep] * sign) ^ H[f + DIFF]
-    for k in range(H[f + LANES]):
-        c = H[b + COLUMNS_AT + 2 * k]
-        s = H[b + COLUMNS_AT + 2 * k + 1]
+        odd |= (diffs[i * dstep] * sign) ^ f.diff
+    for k in range(f.lanes):
+        c = b.columns[k].at
+        s = b.columns[k].step
         if s == 1:
             for i in range(n):
                 x = load_lane(c + i)
                 odd |= (x >> 31) ^ (x >> 63)
         else:
             for i in range(n):
-                odd |= (H[c + i * s] >> 31) ^ (H[c + i * s] >> 63)
+                odd |= (c[i * s] >> 31) ^ (c[i * s] >> 63)
     return odd == 0
 
 
 @inline
-def put_lanes(H, e, columns, row, lanes):
+def put_lanes(e: Words, columns: Column, row: int, lanes: int) -> None:
     """The lanes of a row of some columns, two in a word."""
     k = 0
     while k + 1 < lanes:
-        one = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]]
-        two = H[H[columns + 2 * k + 2] + row * H[columns + 2 * k + 3]]
-        H[e + (k >> 1)] = both(one, two)
+        one = columns[k].at[row * columns[k].step]
+        two = columns[k][1].at[row * columns[k][1].step]
+        e[k >> 1] = both(one, two)
         k += 2
     if k < lanes:
-        H[e + (k >> 1)] = H[H[columns + 2 * k] + row * H[columns + 2 * k + 1]] << 32
+        e[k >> 1] = columns[k].at[row * columns[k].step] << 32
 
 
 @kernel
-def partition_block(H, W, f, ranks, rstep, diffs, dstep, sign, n):
+def partition_block(
+    worker: Worker, f: Pack, ranks: Words, rstep: int, diffs: Words, dstep: int, sign: int, n: int
+) -> None:
     """The block's rows, whose hashes are known, go to their parts."""
-    b = H[W + BLOCK]
-    columns = b + COLUMNS_AT
-    lanes = H[f + LANES]
-    down = HASH_BITS - H[f + BITS]
-    if H[f + ROWS] == 0:
-        H[f + RANK] = H[ranks]
-        H[f + DIFF] = H[diffs] * sign
-    if not are_usual(H, b, f, ranks, rstep, diffs, dstep, sign, n):
-        row = H[W + ROW + PTR]
+    b = Block(worker.block)
+    columns = b.columns
+    lanes = f.lanes
+    down = HASH_BITS - f.bits
+    if f.rows == 0:
+        f.rank = ranks[0]
+        f.diff = diffs[0] * sign
+    if not are_usual(b, f, ranks, rstep, diffs, dstep, sign, n):
+        row = worker.row.pointer
         for i in range(n):
-            copy_row(H, columns, i, row, lanes)
-            l = list_at(f, H[b + HASHES + i] >> down)
-            put_row(H, W, f, l, H[ranks + i * rstep], H[diffs + i * dstep] * sign, row)
+            copy_row(columns, i, row, lanes)
+            l = list_at(f, b.hashes[i] >> down)
+            put_row(worker, f, l, ranks[i * rstep], diffs[i * dstep] * sign, row)
         return
     for i in range(n):
-        l = list_at(f, H[b + HASHES + i] >> down)
-        e = room_for(H, W, f, l, 0)
-        if H[l + LAST_WIDE]:
-            H[e] = H[f + RANK]
-            H[e + 1] = H[f + DIFF]
-            copy_row(H, columns, i, e + 2, lanes)
+        l = list_at(f, b.hashes[i] >> down)
+        e = room_for(worker, f, l, 0)
+        if l.last_wide:
+            e[0] = f.rank
+            e[1] = f.diff
+            copy_row(columns, i, e + 2, lanes)
         else:
-            put_lanes(H, e, columns, i, lanes)
-    H[f + ROWS] += n
+            put_lanes(e, columns, i, lanes)
+    f.rows += n
 
 
 @kernel
-def unpack_partition(H, f, l, to, step, skip):
+def unpack_partition(f: Pack, l: List, to: int, step: int, skip: int) -> int:
     """All rows of a list, as `unpack` puts them.  Returns how many."""
     n = 0
-    c = H[l + FIRST]
+    c = l.first
     while c:
-        m = rows_in(H, f, l, c)
-        unpack(H, f, c, m, to + n * step, step, skip)
+        m = rows_in(f, l, c)
+        unpack(f, c, m, Words(to + n * step), step, skip)
         n += m
-        c = H[c + NEXT]
+        c = c.next
     return n
 
 
 @kernel
-def count_partition(H, f, l):
+def count_partition(f: Pack, l: List) -> int:
     n = 0
-    c = H[l + FIRST]
+    c = l.first
     while c:
-        n += rows_in(H, f, l, c)
-        c = H[c + NEXT]
+        n += rows_in(f, l, c)
+        c = c.next
     return n
 
 
 @inline
-def are_words(H, f, l):
+def are_words(f: Pack, l: List) -> bool:
     """Whether every row of a list is one word."""
-    c = H[l + FIRST] if H[f + LANES] <= 2 else 0
-    while c and H[c + WIDE] == 0:
-        c = H[c + NEXT]
-    return c == 0 and H[f + LANES] <= 2
+    c = l.first if f.lanes <= 2 else Chunk(0)
+    while c and c.wide == 0:
+        c = c.next
+    return c == 0 and f.lanes <= 2
 
 
 @kernel
-def gather_words(H, f, l, to):
+def gather_words(f: Pack, l: List, to: Words) -> None:
     """The rows of a list that are one word each, side by side."""
-    c = H[l + FIRST]
+    c = l.first
     while c:
-        n = rows_in(H, f, l, c)
-        copy_words(H, c + HEAD, to, n)
+        n = rows_in(f, l, c)
+        copy_words(c.rows, to, n)
         to += n
-        c = H[c + NEXT]
+        c = c.next
 
 
 @kernel
-def take_partition(H, W, f, i, nk):
+def take_partition(worker: Worker, f: Pack, i: int, nk: int) -> int:
     """Take out part i.  Returns how many rows are left of it, `rank, diff, hash, lanes` each in BULK, in order."""
     l = list_at(f, i)
-    lanes = H[f + LANES]
+    lanes = f.lanes
     w = 3 + lanes
-    n = count_partition(H, f, l)
+    n = count_partition(f, l)
     if n == 0:
         return 0
-    p = reserve(H, W, W + BULK, n * w)
-    shift = HASH_BITS - H[f + BITS]
-    if are_words(H, f, l):
-        side = reserve(H, W, W + BULK2, WORD_ROOM * n)
-        gather_words(H, f, l, side)
-        n = order_words(H, W, side, n, H[f + RANK], H[f + DIFF], lanes, nk, shift, p)
+    p = reserve(worker, worker.bulk, n * w)
+    shift = HASH_BITS - f.bits
+    if are_words(f, l):
+        side = reserve(worker, worker.bulk2, WORD_ROOM * n)
+        gather_words(f, l, side)
+        n = order_words(worker, side, n, f.rank, f.diff, lanes, nk, shift, p)
     else:
-        unpack_partition(H, f, l, p, w, 3)
-        for x in range(p, p + n * w, w):
-            H[x + 2] = hash_lanes(H, x + 3, nk)
-        n = order_rows(H, W, p, n, w, shift)
-    empty_list(H, W, f, l)
+        unpack_partition(f, l, p, w, 3)
+        for at in range(p, p + n * w, w):
+            x = Words(at)
+            x[2] = hash_lanes(x + 3, nk)
+        n = order_rows(worker, p, n, w, shift)
+    empty_list(worker, f, l)
     return n
 
 
 @kernel
-def spill_partitions(H, W, f, v, nk):
+def spill_partitions(worker: Worker, f: Pack, v: Vector, nk: int) -> None:
     """All rows of the parts wait side by side in a vector, behind those that do."""
-    step = PENDING_HEAD + H[f + LANES]
-    p = reserve(H, W, v, H[v + LEN] + H[f + ROWS] * step)
-    for i in range(1 << H[f + BITS]):
-        x = p + H[v + LEN]
-        n = unpack_partition(H, f, list_at(f, i), x + 1, step, 3)
-        for y in range(x, x + n * step, step):
-            H[y] = -1
-            H[y + 3] = hash_lanes(H, y + PENDING_HEAD, nk)
-        H[v + LEN] += n * step
-    drop_pack(H, W, f)
+    step = PendingRow.SIZE + f.lanes
+    p = reserve(worker, v, v.length + f.rows * step)
+    for i in range(1 << f.bits):
+        x = p + v.length
+        n = unpack_partition(f, list_at(f, i), x + 1, step, 3)
+        for at in range(x, x + n * step, step):
+            y = Words(at)
+            y[0] = -1
+            y[3] = hash_lanes(y + PendingRow.SIZE, nk)
+        v.length += n * step
+    drop_pack(worker, f)

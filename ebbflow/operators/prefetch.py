@@ -9,166 +9,163 @@ Rule: prefetching changes no state. Tables that fit into the cache are left out.
 
 from __future__ import annotations
 
-from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.kernel import CACHE_LINE, inline, kernel
 from ebbflow.native.memory import prefetch
-from ebbflow.operators.block import HASHES
-from ebbflow.operators.node import LEFT, LEFT_FAMILY, READERS, RIGHT, RIGHT_FAMILY, TB
+from ebbflow.native.structs import Words
+from ebbflow.operators.block import Block
+from ebbflow.operators.node import Node
 from ebbflow.trace.batch import (
-    BITS,
-    DIRECTORY,
-    FIRST_KEY,
     HASH_BITS,
-    KEY_LANES,
-    LANE,
-    LANES,
-    RADIX,
-    ROUNDS_LANE,
-    SIZE,
     bucket_start,
     family_at,
     item_at,
     start_at,
     start_of,
 )
-from ebbflow.trace.heap import BLOCK, CACHED_SLOTS, LEN, PTR, hash_lanes
-from ebbflow.trace.spine import BATCH, BATCHES, are_few
-from ebbflow.trace.table import ADDRESS, FAMILIES, KEYS, MASK, RECORD, SLOTS_AT, SPINE, WIDTH, segment_of, tag_of
+from ebbflow.trace.heap import Worker, hash_lanes
+from ebbflow.trace.spine import Sealed, are_few
+from ebbflow.trace.table import (
+    ADDRESS,
+    Record,
+    Table,
+    segment_of,
+    tag_of,
+)
 
 AHEAD = 32  # keys that are prefetched at once: some hundred cache lines
-CACHE_LINE = 8  # words
 
 
 @inline
-def may_miss_cache(H, W, tb):
+def may_miss_cache(worker: Worker, table: Table) -> bool:
     """Whether finding a key may miss the cache."""
-    return H[tb + MASK] >= H[W + CACHED_SLOTS] or H[tb + SPINE] != 0
+    return table.mask >= worker.cached_slots or table.spine != 0
 
 
 @inline
-def prefetch_words(H, p, n):
+def prefetch_words(p: Words, n: int) -> None:
     for at in range(p, p + n, CACHE_LINE):
         prefetch(at)
 
 
 @inline
-def prefetch_segment(H, tb, rc, family):
+def prefetch_segment(table: Table, record: Record, family: int) -> None:
     """Prefetch the first entries that a record has in a family; the processor continues by itself along many."""
-    sg = segment_of(H, tb, rc, family)
-    prefetch_words(H, H[sg + PTR], min(H[sg + LEN] * H[tb + WIDTH + family], 4 * CACHE_LINE))
+    segment = segment_of(table, record, family)
+    prefetch_words(segment.pointer, min(segment.length * table.widths[family], 4 * CACHE_LINE))
 
 
 @inline
-def likely_record(H, tb, h):
+def likely_record(table: Table, h: int) -> int:
     """The record in the first slot that a key with this hash may be in, if it may be the key's; 0 otherwise."""
-    word = H[H[tb + SLOTS_AT] + (h & H[tb + MASK])]
+    word = table.slots[h & table.mask]
     return word & ADDRESS if (word & ~ADDRESS) == tag_of(h) else 0
 
 
 @kernel
-def prefetch_sealed(H, W, tb, family, hashes, step, n):
+def prefetch_sealed(worker: Worker, table: Table, family: int, hashes: Words, step: int, n: int) -> None:
     """Prefetch what the large batches behind a table have of those of n keys that have no record: in a family, and for
     the first family in all, since keys that get rows are moved.
     """
-    spine = H[tb + SPINE]
-    few = are_few(H, tb)  # of many, most will have nothing of a key
-    end = H[tb + FAMILIES] if few and family == 0 else family + 1
-    for k in range(H[spine + BATCHES + LEN]):
-        b = H[H[H[spine + BATCHES + PTR] + k] + BATCH]
-        if H[b + SIZE] < H[W + CACHED_SLOTS] * CACHE_LINE:
+    spine = table.spine
+    few = are_few(table)  # of many, most will have nothing of a key
+    end = table.families if few and family == 0 else family + 1
+    for k in range(spine.batches.length):
+        b = Sealed(spine.batches.pointer[k]).batch
+        if b.size < worker.cached_slots * CACHE_LINE:
             continue
-        directory = b + H[b + DIRECTORY]
-        down = HASH_BITS - H[b + RADIX]
+        directory = b + b.directory
+        down = HASH_BITS - b.radix
         for i in range(n):
-            h = H[hashes + i * step]
-            if likely_record(H, tb, h) == 0:
+            h = hashes[i * step]
+            if likely_record(table, h) == 0:
                 prefetch(directory + (h >> (down + 1)))
         for i in range(n):
-            h = H[hashes + i * step]
-            if likely_record(H, tb, h) == 0:
-                first = bucket_start(H, b, h >> down)
-                for j in range(H[b + KEY_LANES]):
-                    prefetch(item_at(H, b, b + FIRST_KEY + j * LANE, first))
+            h = hashes[i * step]
+            if likely_record(table, h) == 0:
+                first = bucket_start(b, h >> down)
+                for j in range(b.key_lanes):
+                    prefetch(item_at(b, b.first_key[j], first))
                 for f in range(family, end):
-                    prefetch(start_at(H, b, family_at(H, b, f), first))
+                    prefetch(start_at(b, family_at(b, f), first))
         for i in range(n if few else 0):
-            h = H[hashes + i * step]
-            if likely_record(H, tb, h) == 0:
-                first = bucket_start(H, b, h >> down)
+            h = hashes[i * step]
+            if likely_record(table, h) == 0:
+                first = bucket_start(b, h >> down)
                 for f in range(family, end):
-                    fam = family_at(H, b, f)
-                    start = start_of(H, b, fam, first)
-                    for j in range(H[fam + LANES]):
-                        if H[fam + ROUNDS_LANE + j * LANE + BITS]:
-                            prefetch(item_at(H, b, fam + ROUNDS_LANE + j * LANE, start))
+                    fam = family_at(b, f)
+                    start = start_of(b, fam, first)
+                    for j in range(fam.lane_count):
+                        if fam.rounds[j].bits:
+                            prefetch(item_at(b, fam.rounds[j], start))
 
 
 @kernel
-def prefetch_keys(H, W, tb, family, hashes, step, n):
+def prefetch_keys(worker: Worker, table: Table, family: int, hashes: Words, step: int, n: int) -> None:
     """Prefetch what a table has of n keys in a family; their hashes are every `step` words from `hashes` on."""
-    if not may_miss_cache(H, W, tb):
+    if not may_miss_cache(worker, table):
         return
-    mask = H[tb + MASK]
-    slots = H[tb + SLOTS_AT]
+    mask = table.mask
+    slots = table.slots
     for i in range(n):
-        prefetch(slots + (H[hashes + i * step] & mask))
+        prefetch(slots + (hashes[i * step] & mask))
     for i in range(n):
-        rc = likely_record(H, tb, H[hashes + i * step])
-        if rc:
-            prefetch_words(H, rc, H[tb + RECORD])
-    if H[tb + SPINE]:
-        prefetch_sealed(H, W, tb, family, hashes, step, n)
-    if family >= H[tb + FAMILIES]:
+        record = Record(likely_record(table, hashes[i * step]))
+        if record:
+            prefetch_words(record.lanes, table.record)
+    if table.spine:
+        prefetch_sealed(worker, table, family, hashes, step, n)
+    if family >= table.families:
         return  # where rows only settle, a record has no entries
     for i in range(n):
-        rc = likely_record(H, tb, H[hashes + i * step])
-        if rc:
-            prefetch_segment(H, tb, rc, family)
+        record = Record(likely_record(table, hashes[i * step]))
+        if record:
+            prefetch_segment(table, record, family)
 
 
 @kernel
-def prefetch_slots(H, W, tb, first, n):
+def prefetch_slots(worker: Worker, table: Table, first: int, n: int) -> None:
     """Prefetch the records in n slots of a table from the first on, and their entries."""
-    if not may_miss_cache(H, W, tb):
+    if not may_miss_cache(worker, table):
         return
-    slots = H[tb + SLOTS_AT]
-    end = min(first + n, H[tb + MASK] + 1)
+    slots = table.slots
+    end = min(first + n, table.mask + 1)
     for i in range(first, end):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            prefetch_words(H, rc, H[tb + RECORD])
+        record = Record(slots[i] & ADDRESS)
+        if record:
+            prefetch_words(record.lanes, table.record)
     for i in range(first, end):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            for f in range(H[tb + FAMILIES]):
-                prefetch_segment(H, tb, rc, f)
+        record = Record(slots[i] & ADDRESS)
+        if record:
+            for f in range(table.families):
+                prefetch_segment(table, record, f)
 
 
 @kernel
-def prefetch_joined(H, W, nd, family, hashes, step, n):
+def prefetch_joined(worker: Worker, node: Node, family: int, hashes: Words, step: int, n: int) -> None:
     """Prefetch what the joins that read a family of this node will look up when they get n keys."""
-    p = H[nd + READERS + 2 * family]
-    for i in range(H[nd + READERS + 2 * family + 1]):
-        jn = H[p + 2 * i]
-        on_left = H[p + 2 * i + 1]
-        tb = H[H[jn + (RIGHT if on_left else LEFT)] + TB]
-        prefetch_keys(H, W, tb, H[jn + (RIGHT_FAMILY if on_left else LEFT_FAMILY)], hashes, step, n)
+    p = node.readers[family].joins
+    for i in range(node.readers[family].count):
+        join = Node(p[2 * i])
+        on_left = p[2 * i + 1]
+        table = Node(join.sides[1 if on_left else 0].node).table
+        prefetch_keys(worker, table, join.sides[1 if on_left else 0].family, hashes, step, n)
 
 
 @kernel
-def prefetch_visits(H, W, nd, tb, family, at, step, n):
+def prefetch_visits(worker: Worker, node: Node, table: Table, family: int, at: Words, step: int, n: int) -> None:
     """Prefetch what visits of n keys will read, whose records are every `step` words from `at` on, and what joins will
     look up when they get the corrections in a family.
 
     needs:  n <= AHEAD.
     """
-    if not may_miss_cache(H, W, tb):
+    if not may_miss_cache(worker, table):
         return
     for i in range(n):
-        prefetch_words(H, H[at + i * step], H[tb + RECORD])
-    hashes = H[W + BLOCK] + HASHES
+        prefetch_words(Words(at[i * step]), table.record)
+    hashes = Block(worker.block).hashes
     for i in range(n):
-        rc = H[at + i * step]
-        H[hashes + i] = hash_lanes(H, rc, H[tb + KEYS])
-        for f in range(H[tb + FAMILIES]):
-            prefetch_segment(H, tb, rc, f)
-    prefetch_joined(H, W, nd, family, hashes, 1, n)
+        record = Record(at[i * step])
+        hashes[i] = hash_lanes(record.lanes, table.keys)
+        for f in range(table.families):
+            prefetch_segment(table, record, f)
+    prefetch_joined(worker, node, family, hashes, 1, n)

@@ -10,70 +10,71 @@ Rule: at every time still to come, the sum of the buffer is the sum of the rows 
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.trace.heap import COORDS, LEN, PTR, REPLAYED, SLOTS, hash_lanes, reserve, same
+from ebbflow.native.structs import Words
+from ebbflow.trace.heap import Vector, Worker, hash_lanes, reserve, same
 
 HEAD = 2  # a row of a history or a buffer: place, diff, then the coordinates
 
 
 @kernel
-def advance_buffer(H, W, buffer, first, width, meet):
+def advance_buffer(worker: Worker, buffer: Vector, first: int, width: int, meet: Words) -> None:
     """Advance buffered times to the meet of all that is to come; rows that have become the same are
     summed, zeros go.
     """
-    c = H[W + COORDS]
-    n = H[buffer + LEN]
-    p = H[buffer + PTR]
+    c = worker.coords
+    n = buffer.length
+    p = buffer.pointer
     size = 16
     while size * width < 2 * n:
         size *= 2
-    slots = reserve(H, W, W + SLOTS, size)
+    slots = reserve(worker, worker.slots, size)
     for i in range(size):
-        H[slots + i] = 0
+        slots[i] = 0
     o = 0
     for at in range(0, n, width):
-        H[W + REPLAYED] += 1
+        worker.replayed += 1
         q = p + at
         for k in range(c):
-            if H[q + first + k] < H[meet + k]:
-                H[q + first + k] = H[meet + k]
-        h = hash_lanes(H, q + first, c)
+            if q[first + k] < meet[k]:
+                q[first + k] = meet[k]
+        h = hash_lanes(q + first, c)
         if first:
-            h += H[q] * 0x9E3779B97F4A7
+            h += q[0] * 0x9E3779B97F4A7
         h &= size - 1
         found = False
-        while H[slots + h]:
-            g = p + H[slots + h] - 1
-            if same(H, g + first, q + first, c) and (first == 0 or H[g] == H[q]):
+        while slots[h]:
+            g = p + slots[h] - 1
+            if same(g + first, q + first, c) and (first == 0 or g[0] == q[0]):
                 found = True
                 break
             h = (h + 1) & (size - 1)
         if found:
             if first:
-                H[g + 1] += H[q + 1]
+                g[1] += q[1]
         else:
-            H[slots + h] = o + 1
+            slots[h] = o + 1
             if o != at:
                 for k in range(width):
-                    H[p + o + k] = H[q + k]
+                    p[o + k] = q[k]
             o += width
     if first:  # rows of seeds have no diff; the others may have cancelled
         n = o
         o = 0
         for at in range(0, n, width):
-            if H[p + at + 1] != 0:
+            if p[at + 1] != 0:
                 if o != at:
                     for k in range(width):
-                        H[p + o + k] = H[p + at + k]
+                        p[o + k] = p[at + k]
                 o += width
-    H[buffer + LEN] = o
+    buffer.length = o
 
 
 @inline
-def put_row(H, W, buffer, place, diff, t, c):
-    n = H[buffer + LEN]
-    q = reserve(H, W, buffer, n + HEAD + c) + n
-    H[q] = place
-    H[q + 1] = diff
+def put_row(worker: Worker, buffer: Vector, place: int, diff: int, t: Words, c: int) -> None:
+    n = buffer.length
+    q = reserve(worker, buffer, n + HEAD + c) + n
+    q[0] = place
+    q[1] = diff
     for k in range(c):
-        H[q + HEAD + k] = H[t + k]
-    H[buffer + LEN] = n + HEAD + c
+        q[HEAD + k] = t[k]
+    buffer.length = n + HEAD + c

@@ -6,48 +6,49 @@ Rule: the rows add up to the collection as of the end of the last advance.
 from __future__ import annotations
 
 from ebbflow.native.kernel import kernel
-from ebbflow.trace.batch import KEY_COUNT, copy_entries, copy_key, family_at, start_of
-from ebbflow.trace.heap import COLD, LEN, PTR, ROW, push_word, reserve
+from ebbflow.native.structs import Words
+from ebbflow.trace.batch import copy_entries, copy_key, family_at, start_of
+from ebbflow.trace.heap import Vector, Worker, push_word, reserve
 from ebbflow.trace.segment import VALUE, diff_of
-from ebbflow.trace.spine import BATCH, BATCHES, GONE, is_gone
-from ebbflow.trace.table import ADDRESS, KEYS, MASK, SLOTS_AT, SPINE, WIDTH, segment_of
+from ebbflow.trace.spine import Sealed, is_gone
+from ebbflow.trace.table import ADDRESS, Record, Table, segment_of
 
 
 @kernel
-def scan_entries(H, W, key, nk, e, n, w, to):
+def scan_entries(worker: Worker, key: Words, nk: int, e: Words, n: int, w: int, to: Vector) -> None:
     """Append `diff, key lanes, value lanes` of n entries at e."""
     for i in range(n):
-        push_word(H, W, to, diff_of(H[e + i * w + 1]))
+        push_word(worker, to, diff_of(e[i * w + 1]))
         for k in range(nk):
-            push_word(H, W, to, H[key + k])
+            push_word(worker, to, key[k])
         for k in range(VALUE, w):
-            push_word(H, W, to, H[e + i * w + k])
+            push_word(worker, to, e[i * w + k])
 
 
 @kernel
-def scan_table(H, W, tb, to):
+def scan_table(worker: Worker, table: Table, to: Vector) -> None:
     """Append everything a table's first family holds, in records and in the spine, to a vector."""
-    nk = H[tb + KEYS]
-    w = H[tb + WIDTH]
-    slots = H[tb + SLOTS_AT]
-    for i in range(H[tb + MASK] + 1):
-        rc = H[slots + i] & ADDRESS
-        if rc:
-            sg = segment_of(H, tb, rc, 0)
-            scan_entries(H, W, rc, nk, H[sg + PTR], H[sg + LEN], w, to)
-    spine = H[tb + SPINE]
+    nk = table.keys
+    w = table.widths[0]
+    slots = table.slots
+    for i in range(table.mask + 1):
+        record = Record(slots[i] & ADDRESS)
+        if record:
+            segment = segment_of(table, record, 0)
+            scan_entries(worker, record.lanes, nk, segment.pointer, segment.length, w, to)
+    spine = table.spine
     if spine == 0:
         return
-    key = H[W + ROW + PTR]
-    for at in range(H[spine + BATCHES + LEN]):
-        slot = H[H[spine + BATCHES + PTR] + at]
-        b = H[slot + BATCH]
-        for i in range(H[b + KEY_COUNT]):
-            if not is_gone(H, H[slot + GONE], i):
-                f = family_at(H, b, 0)
-                start = start_of(H, b, f, i)
-                end = start_of(H, b, f, i + 1)
-                copy_key(H, b, i, key)
-                e = reserve(H, W, W + COLD, (end - start) * w)
-                copy_entries(H, b, f, start, end, e, 0)
-                scan_entries(H, W, key, nk, e, end - start, w, to)
+    key = worker.row.pointer
+    for at in range(spine.batches.length):
+        slot = Sealed(spine.batches.pointer[at])
+        b = slot.batch
+        for i in range(b.key_count):
+            if not is_gone(slot.gone, i):
+                f = family_at(b, 0)
+                start = start_of(b, f, i)
+                end = start_of(b, f, i + 1)
+                copy_key(b, i, key)
+                e = reserve(worker, worker.cold, (end - start) * w)
+                copy_entries(b, f, start, end, e, 0)
+                scan_entries(worker, key, nk, e, end - start, w, to)

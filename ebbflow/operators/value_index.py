@@ -9,32 +9,33 @@ Rule: a position never changes; whoever appends a value enters its position.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.structs import Words
 from ebbflow.trace.heap import hash_lanes, same
 
 FEW = 8  # values that are searched linearly
 
 
 @inline
-def index_among(H, first, step, n, lanes, nv, slots, mask):
+def index_among(first: int, step: int, n: int, lanes: Words, nv: int, slots: Words, mask: int) -> int:
     """The position of these lanes among n values, whose lanes are at `first` and every `step` words on; n when they are
     not among them.
     """
     if mask == 0:
         for i in range(n):
-            if same(H, first + i * step, lanes, nv):
+            if same(Words(first + i * step), lanes, nv):
                 return i
         return n
-    h = hash_lanes(H, lanes, nv) & mask
-    while H[slots + h]:
-        i = H[slots + h] - 1
-        if same(H, first + i * step, lanes, nv):
+    h = hash_lanes(lanes, nv) & mask
+    while slots[h]:
+        i = slots[h] - 1
+        if same(Words(first + i * step), lanes, nv):
             return i
         h = (h + 1) & mask
     return n
 
 
 @inline
-def mask_for(n, mask):
+def mask_for(n: int, mask: int) -> int:
     """The mask for n values, given the mask before; a different one means that the slots must be rebuilt."""
     if n <= FEW:
         return 0
@@ -44,18 +45,18 @@ def mask_for(n, mask):
 
 
 @inline
-def enter_index(H, i, lanes, nv, slots, mask):
+def enter_index(i: int, lanes: Words, nv: int, slots: Words, mask: int) -> None:
     """Enter position i for these lanes, which had none."""
-    h = hash_lanes(H, lanes, nv) & mask
-    while H[slots + h]:
+    h = hash_lanes(lanes, nv) & mask
+    while slots[h]:
         h = (h + 1) & mask
-    H[slots + h] = i + 1
+    slots[h] = i + 1
 
 
 @kernel
-def enter_all(H, first, step, n, nv, slots, mask):
+def enter_all(first: int, step: int, n: int, nv: int, slots: Words, mask: int) -> None:
     """Clear the slots and enter the positions of n values."""
     for i in range(mask + 1):
-        H[slots + i] = 0
+        slots[i] = 0
     for i in range(n):
-        enter_index(H, i, first + i * step, nv, slots, mask)
+        enter_index(i, Words(first + i * step), nv, slots, mask)

@@ -20,6 +20,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -292,9 +293,12 @@ class ParquetTable:
 
 
 def summed(rows: DataFrame, columns: list[str]) -> DataFrame:
-    """Each row once, with the sum of its diffs, unless that is zero."""
+    """Each row once, with the sum of its diffs, unless that is zero.  A sum beyond a long is an error, ANSI or not."""
     by = [F.col(f"`{name}`") for name in columns]
-    return rows.groupBy(*by).agg(F.sum("_diff").alias("_diff")).filter("_diff != 0")
+    exact = F.sum(F.col("_diff").cast("decimal(38,0)"))  # a sum of longs may overflow on the way, or wrap unnoticed
+    beyond = F.raise_error(F.lit("The diffs of a row add up to a number beyond 64 bits.")).cast("long")
+    total = F.when(exact.between(F.lit(Decimal(-(2**63))), F.lit(Decimal(2**63 - 1))), exact.cast("long"))
+    return rows.groupBy(*by).agg(total.otherwise(beyond).alias("_diff")).filter("_diff != 0")
 
 
 # ---- a Delta table ------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 import uuid
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,15 +51,19 @@ from ebbflow.frontend.running.input_buffer import listed, told
 from ebbflow.frontend.running.session import Session
 from ebbflow.frontend.running.table import Table, plain
 from ebbflow.pipeline import claims, marks
+from ebbflow.pipeline.figures import FIGURES, Figures, observed, report
 from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source, append
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
-from ebbflow.pipeline.sinks import Progress, Sink, first_line
+from ebbflow.pipeline.sinks import Each, Progress, Sink, first_line
 from ebbflow.pipeline.skips import OUTPUTS, PROGRESS, PUBLISHED, REFUSED, kept_changes, skipped_of
+from ebbflow.runtime.contract import Staging
 from ebbflow.runtime.spark.delivery import judge
+from ebbflow.runtime.spark.jobs import described, titled
 from ebbflow.runtime.spark.session import frame_of
 
 STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
 INPUT, ROW = "_input", "_row{}"
+KEPT_FIGURES = 100  # batches, as many as Spark keeps progress of
 KEPT = 5  # notes of batches that stay, for one that comes again
 Time = tuple[int, ...]
 Frontiers = dict[str, list[Time]]
@@ -90,7 +96,11 @@ def stream(
         _take_in_tables(live, program)
         letters = claims.local(dead_letters, "a directory of dead letters") if dead_letters else None
         feed = Feed(program, spark, place, shapes, dict(outputs), letters, live)
-        writer = feed.frame().writeStream.foreachBatch(feed.take).option("checkpointLocation", str(place / QUERY))
+        writer = (
+            observed(feed.frame(), INPUT, GIVEN)
+            .writeStream.foreachBatch(feed.take)
+            .option("checkpointLocation", str(place / QUERY))
+        )
         feed.open()
         return Query(writer.trigger(**when).start(), feed)
     except BaseException:
@@ -207,6 +217,8 @@ class Feed:
         self.raised: BaseException | None = None
         self.at = users_place()
         self.plan = digest_of(json.dumps(to_json(program.graph), sort_keys=True).encode())
+        self.title = titled(list(sinks))
+        self.figures: deque[Figures] = deque(maxlen=KEPT_FIGURES)
 
     def frame(self) -> DataFrame:
         """All inputs as one stream: which one, when, how often, what is wrong, and the row in a column of its input."""
@@ -252,15 +264,21 @@ class Feed:
             sink.open(self.spark, home, list(schema.names), _ddl(schema))
         last = self._last()
         if last is not None:
-            self._publish(self.live._runtime.step, last["query"], last["batch"], opening=True)  # type: ignore[union-attr]
+            self._publish(self._staging.step, last["query"], last["batch"], opening=True)
+
+    @property
+    def _staging(self) -> Staging:
+        staging: Staging | None = self.live._runtime.staging
+        assert staging is not None  # it runs on Spark
+        return staging
 
     @property
     def _ledger(self) -> Any:
-        return self.live._runtime.ledger  # type: ignore[union-attr]
+        return self._staging.ledger
 
     def _last(self) -> dict[str, Any] | None:
         """The delivery that was taken in last."""
-        return self.live._runtime.delivery  # type: ignore[union-attr, no-any-return]
+        return self._staging.delivery
 
     def _home(self, output: str) -> Path:
         outputs = [node.name for node in self.program.graph.nodes if isinstance(node, n.Output)]
@@ -292,8 +310,34 @@ class Feed:
         frames = self._frames(judged, found, note)
         after = self._frontiers(before, found)
         most = self._most(found, note)
+        began, before_it = time.monotonic(), self._counted()
         delivery = self.live.deliver(frames, query_id=query_id, batch_id=batch_id, frontiers=after, most=most)
-        self._publish(delivery.step, query_id, batch_id)
+        committed = time.monotonic()
+        changes = self._publish(delivery.step, query_id, batch_id)
+        seconds = committed - began, time.monotonic() - committed
+        self.figures.append(self._figures(batch_id, delivery.step, found, changes, before_it, seconds))
+        report(self.spark, query_id, self.figures[-1], INPUT, GIVEN)
+
+    def _counted(self) -> tuple[int, int]:
+        runtime: Any = self.live._runtime
+        return runtime.supersteps, runtime.cluster.jobs
+
+    def _figures(
+        self, batch_id: int, step: int, found: Mapping[str, Mapping[str, Any]], changes: Mapping[str, Table],
+        before: tuple[int, int], seconds: tuple[float, float],
+    ) -> Figures:  # fmt: skip
+        """What a batch came to, for whoever watches the stream."""
+        runtime: Any = self.live._runtime
+        supersteps, jobs = (now - was for now, was in zip(self._counted(), before))
+        frontiers = {name: self.live.frontier(name) for name in self.sinks}
+        last = max((seen["last"] for seen in found.values() if seen["last"] is not None), default=None)
+        done = [times[0][-1] for times in frontiers.values() if times]
+        return Figures(
+            batch_id, step, {name: seen["rows"] for name, seen in found.items()},
+            sum(seen["wrong"] for seen in found.values()), {name: len(changes[name]) for name in self.sinks},
+            supersteps, jobs, sum(runtime.state.sizes.values()), frontiers,
+            max(0, last + 1 - min(done)) if last is not None and done else 0, *seconds,
+        )  # fmt: skip
 
     def _note(self, query_id: str, batch_id: int) -> dict[str, Any]:
         """What a batch is judged by: the frontiers before it, and the outdone edits that it takes away."""
@@ -361,7 +405,9 @@ class Feed:
             F.max(F.when(good, F.col(last))).alias("last"),
         )
         found = {name: {"rows": 0, "wrong": 0, "why": None, "last": None} for name in self.names}
-        for row in rows.collect():
+        with described(self.spark, f"{self.title}, looking at a batch"):
+            counted = rows.collect()
+        for row in counted:
             found[self.names[row[INPUT]]] = row.asDict()
         return found
 
@@ -437,13 +483,14 @@ class Feed:
             F.coalesce(F.col(GIVEN), *(F.to_json(ROW.format(i)) for i in range(len(self.names)))).alias("row"),
         )
         beside = self.dead_letters / f"_writing-{uuid.uuid4().hex}"
-        letters.coalesce(1).write.json(str(beside))
+        with described(self.spark, f"{self.title}, dead letters of batch {batch_id}"):
+            letters.coalesce(1).write.json(str(beside))
         marks.settle(beside, place)
 
     # ---- publishing -----------------------------------------------------------------------------------
 
-    def _publish(self, step: int, query_id: str, batch_id: int, opening: bool = False) -> None:
-        """Hand a committed step to the sinks.  Done again, it changes nothing.
+    def _publish(self, step: int, query_id: str, batch_id: int, opening: bool = False) -> dict[str, Table]:
+        """Hand a committed step to the sinks: what changed.  Done again, it changes nothing.
 
         A stream that is opened looks after tables, logs and views that do not stand where it does.
         """
@@ -452,13 +499,13 @@ class Feed:
         published = marks.read(self.place / PUBLISHED)
         done = published is not None and published["step"] >= step
         if done and not opening:
-            return
+            return changes
         told = done or (opening and published is not None and published["batch"] >= batch_id)  # or it was set back
         for name, sink in self.sinks.items():
             if not told or getattr(sink, "is_standing", False):
                 self._hand_over(name, sink, changes[name], step, query_id, batch_id, done)
         if done:
-            return
+            return changes
         note, kept = marks.read(self._note_of(batch_id)), {}
         assert note is not None, "what a batch is judged by is written before it is taken in"
         for name, shape in self.shapes.items():
@@ -474,6 +521,7 @@ class Feed:
             {"step": step, "batch": batch_id, "outdone": kept, "of": self._ledger.manifest["id"]},
         )
         (self.place / REFUSED).unlink(missing_ok=True)
+        return changes
 
     def _hand_over(
         self, name: str, sink: Sink, changes: Table, step: int, query_id: str, batch_id: int, done: bool
@@ -490,8 +538,11 @@ class Feed:
             parquet.write_table(changes.to_arrow(), written)
             marks.put(kept_changes(self.place, home, step), written.getvalue().to_pybytes())
         else:
+            ours = not isinstance(sink, Each)  # a function's jobs are the user's
+            doing = f"{self.title}, publishing step {step} of {plain(name)}"
             try:
-                sink.publish(frame_of(self.spark, changes.to_arrow()), progress, home)
+                with described(self.spark, doing) if ours else contextlib.nullcontext():
+                    sink.publish(frame_of(self.spark, changes.to_arrow()), progress, home)
             except Exception as error:
                 if done:  # its place is not as it should be, and nothing waits
                     raise
@@ -537,10 +588,34 @@ def _ddl(schema: Schema) -> str:
 
 
 class Query:
-    """A running stream: Spark's StreamingQuery, whose methods it has, and how far the outputs are."""
+    """A running stream: Spark's StreamingQuery, whose methods it has, its outputs, and what its batches came to."""
 
     def __init__(self, query: Any, feed: Feed):
         self._query, self._feed = query, feed
+
+    @property
+    def lastProgress(self) -> Any:
+        """Spark's progress of the last batch, with our figures of it in `observedMetrics["ebbflow"]`."""
+        return self._with_figures(self._query.lastProgress)
+
+    @property
+    def recentProgress(self) -> list[Any]:
+        """The same of the last batches."""
+        return [self._with_figures(progress) for progress in self._query.recentProgress]
+
+    def _with_figures(self, progress: Any) -> Any:
+        found = next((one for one in self._feed.figures if progress and one.batch == progress["batchId"]), None)
+        if found is not None:
+            progress["observedMetrics"] = {**progress["observedMetrics"], FIGURES: found.as_row()}
+        return progress
+
+    def snapshot(self, name: str, at: Any = None, as_spark: bool = False) -> Any:
+        """An output at a time, or at the last complete one: its columns and `_count`."""
+        return self._feed.live.snapshot(name, at=at, as_spark=as_spark)
+
+    def explain(self, extended: bool | None = None) -> Any:
+        """The plan that is kept; with `extended`, Spark prints its own plan of the last micro-batch."""
+        return self._feed.program.explain() if extended is None else self._query.explain(extended)
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until the query ends, or so many seconds; what ended it is raised as it was."""

@@ -1,23 +1,26 @@
 """What a query computes of a group, put together of the aggregates that the engine keeps.
 
-An aggregate that the engine keeps is count, sum, avg, min, max, any_value or count_distinct.  One of distinct values is
-a group of its own, joined by key.  The variance and what follows from it are computed of three sums.
+An aggregate that the engine keeps is a row of the table of aggregates.  One of distinct values is a group of its own,
+joined by key.  A variance, and what else `statistics` has, is computed of sums.
 
 Rule: what comes out has the keys, then the aggregates in the order in which they were asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ebbflow.columns.schema import DOUBLE, LONG, Type
+from ebbflow.dataflow.aggregates import result_type
 from ebbflow.expressions.operations import cast, typed
-from ebbflow.expressions.typed import Expr, Literal
+from ebbflow.expressions.statistics import OF_ONE, OF_TWO, Builder, composed
+from ebbflow.expressions.typed import Call, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 
-SPREADS = ("stddev_samp", "stddev_pop", "var_samp", "var_pop")
+COMPOSED = (*OF_ONE, *OF_TWO)
+VALUE_BY = "pair"
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,11 @@ def where(condition: Expr, value: Expr) -> Expr:
 
 def aggregated(source: Relation, keys: tuple[Expr, ...], asked: Sequence[Asked]) -> Relation:
     """The keys, then the aggregates in order."""
-    parts = list(dict.fromkeys(part for one in asked for part in _parts(one)))
+    parts = list(dict.fromkeys(part for one in asked for part in parts_of(one)))
     found = _kept(source, keys, parts)
     columns: list[Expr] = list(a.columns_of(found))
     at = {part: columns[len(keys) + i] for i, part in enumerate(parts)}
-    shown = [_put_together(one, at) for one in asked]
+    shown = [put_together(one, at) for one in asked]
     together = (*columns[: len(keys)], *shown)
     return found if together == a.columns_of(found) else a.Project(found, together)
 
@@ -107,21 +110,46 @@ def _kept(source: Relation, keys: tuple[Expr, ...], asked: Sequence[Asked]) -> R
 # ---- those put together of others -----------------------------------------------------------
 
 
-def _parts(asked: Asked) -> tuple[Asked, ...]:
-    if asked.op not in SPREADS:
+def composed_type(op: str) -> Type:
+    return LONG if op == "regr_count" else DOUBLE
+
+
+def pair(value: Expr, order: Expr) -> Expr:
+    """What an aggregate with an order is of; `build` reads the two as columns."""
+    return Call(VALUE_BY, (value, order), value.type)
+
+
+def _made(op: str, *args: Expr) -> Expr:
+    if op == "to_double":
+        return cast(args[0], DOUBLE)
+    return Literal(None, args[0].type) if op == "null_of" else typed(op, args)
+
+
+def _composed(asked: Asked, aggregate: Callable[[str, Expr], Expr]) -> Expr:
+    values = tuple(cast(value, DOUBLE) for value in asked.of)
+    return composed(asked.op, values, Builder(_made, aggregate, lambda value: Literal(value, DOUBLE)))
+
+
+def _part(asked: Asked, op: str, of: Expr) -> Asked:
+    return Asked(op, (of,), result_type(op, of.type), asked.is_distinct)
+
+
+def parts_of(asked: Asked) -> tuple[Asked, ...]:
+    """The aggregates that the engine keeps for this one."""
+    if asked.op not in COMPOSED:
         return (asked,)
-    x = cast(asked.of[0], DOUBLE)
-    count = Asked("count", (x,), LONG, asked.is_distinct)
-    return (count, *(Asked("sum", (of,), DOUBLE, asked.is_distinct) for of in (x, typed("mul", (x, x)))))
+    found: list[Asked] = []
+
+    def noted(op: str, of: Expr) -> Expr:
+        found.append(_part(asked, op, of))
+        return Literal(None, found[-1].type)
+
+    _composed(asked, noted)
+    return tuple(dict.fromkeys(found))
 
 
-def _put_together(asked: Asked, at: dict[Asked, Expr]) -> Expr:
-    if asked.op not in SPREADS:
+def put_together(asked: Asked, at: dict[Asked, Expr]) -> Expr:
+    """An aggregate, of the columns that have its parts."""
+    if asked.op not in COMPOSED:
         return at[asked]
-    count, total, squares = (at[part] for part in _parts(asked))
-    many = cast(count, DOUBLE)
-    spread = typed("sub", (typed("mul", (many, squares)), typed("mul", (total, total))))
-    spread = typed("when", (typed("lt", (spread, Literal(0.0, DOUBLE))), Literal(0.0, DOUBLE), spread))
-    less = typed("sub", (many, Literal(1.0, DOUBLE))) if asked.op.endswith("samp") else many
-    variance = typed("div", (spread, typed("mul", (many, less))))  # of one value alone there is no sample variance
-    return typed("sqrt", (variance,)) if asked.op.startswith("stddev") else variance
+    return _composed(asked, lambda op, of: at[_part(asked, op, of)])

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
+from ebbflow.dataflow.windows import Asked
 from ebbflow.expressions.operations import cast, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
@@ -149,6 +150,36 @@ class Top:
 
 
 @dataclass(frozen=True)
+class Window:
+    """{ (r, f(r among the rows with its keys, in this order) for f in functions) : r in source }
+
+    order: as that of Top.
+    """
+
+    source: Relation
+    keys: tuple[Expr, ...]
+    order: tuple[tuple[Expr, bool, bool], ...]
+    functions: tuple[Asked, ...]
+
+    @property
+    def types(self) -> Types:
+        return self.source.types + tuple(function.type for function in self.functions)
+
+    def replaced(self, source: Relation, change: Callable[[Expr], Expr], *keys: Expr) -> Window:
+        """The same of another source, its expressions changed, with some keys more."""
+        by = tuple((change(expr), down, first) for expr, down, first in self.order)
+        functions = tuple(
+            replace(
+                function,
+                of=None if function.of is None else change(function.of),
+                default=None if function.default is None else change(function.default),
+            )
+            for function in self.functions
+        )
+        return Window(source, (*map(change, self.keys), *keys), by, functions)
+
+
+@dataclass(frozen=True)
 class Single:
     """The source, which has at most one row for each value of the keys: more refuse the step."""
 
@@ -184,7 +215,20 @@ class Loop:
 
 
 Relation = (
-    Given | Values | Filter | Project | Join | Aggregate | Distinct | Union | Minus | Top | Single | Variable | Loop
+    Given
+    | Values
+    | Filter
+    | Project
+    | Join
+    | Aggregate
+    | Distinct
+    | Union
+    | Minus
+    | Top
+    | Window
+    | Single
+    | Variable
+    | Loop
 )
 
 
@@ -324,6 +368,9 @@ def expressions_of(relation: Relation) -> tuple[Expr, ...]:
             return keys + tuple(of for _, of, _ in aggregates if of is not None)
         case Top(_, keys, order):
             return keys + tuple(expr for expr, _, _ in order)
+        case Window(_, keys, order, functions):
+            read = tuple(expr for function in functions for expr in (function.of, function.default) if expr is not None)
+            return keys + tuple(expr for expr, _, _ in order) + read
         case Single(_, keys):
             return keys
     return ()
@@ -365,6 +412,8 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
         case Top(source, keys, order, count, offset):
             by = tuple((expr(given), down, first) for given, down, first in order)
             return Top(again(source), tuple(map(expr, keys)), by, count, offset)
+        case Window(source):
+            return relation.replaced(again(source), expr)
         case Loop(name, start, step, is_distinct, most):
             return Loop(name, again(start), again(step), is_distinct, most)
         case Single(source, keys):
@@ -383,7 +432,7 @@ def why_not_linear(step: Relation, variable: Variable) -> str | None:
         return int(relation == variable) + sum(map(reads, sources_of(relation)))
 
     under = [reads(source) for source in sources_of(step)]
-    if any(under) and isinstance(step, Aggregate | Distinct | Minus | Top | Single | Loop):
+    if any(under) and isinstance(step, Aggregate | Distinct | Minus | Top | Window | Single | Loop):
         return "groups or limits the rows of the table itself"
     if any(under) and isinstance(step, Join):
         left, right = under
@@ -408,7 +457,7 @@ def has_at_most_one_row(relation: Relation) -> bool:
             return True
         case Top(_, (), _, count):
             return count is not None and count <= 1
-        case Filter(source) | Project(source) | Distinct(source) | Single(source, ()):
+        case Filter(source) | Project(source) | Distinct(source) | Window(source) | Single(source, ()):
             return has_at_most_one_row(source)
     return False
 

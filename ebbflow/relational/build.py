@@ -14,12 +14,15 @@ from decimal import Decimal
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.aggregates import COUNTS
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.windows import PLACES, Asked, add_window
 from ebbflow.errors import users_place
 from ebbflow.expressions.operations import cast, common_type, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.frontend.building.shaping import distinct, negated, own_function, project
 from ebbflow.relational import algebra as a
+from ebbflow.relational.aggregates import VALUE_BY
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.ordering import joined
 
@@ -66,6 +69,8 @@ class Builder:
                 return self._add(n.Reduce(there, schema.names, only, schema))
             case a.Top(source, keys, order, count, offset):
                 return self._top(source, keys, order, count, offset)
+            case a.Window():
+                return self._window(relation)
             case a.Single(source, keys):
                 return self._single(source, keys)
             case a.Variable(name):
@@ -195,18 +200,20 @@ class Builder:
         self, source: Relation, keys: tuple[Expr, ...], aggregates: tuple[tuple[str, Expr | None, Type], ...]
     ) -> int:
         node, names = self.node(source), [f"k{i}" for i in range(len(keys))]
-        read = {of: f"a{i}" for i, of in enumerate(dict.fromkeys(of for _, of, _ in aggregates if of is not None))}
+        parts = dict.fromkeys(part for _, of, _ in aggregates for part in _columns_of(of))
+        read = {of: f"a{i}" for i, of in enumerate(parts)}
         columns = [*zip(names, keys), *((name, of) for of, name in read.items())]
         given = self._project_named(node, columns)
-        asked = tuple(
-            n.Aggregate(op, None if of is None else read[of], f"r{i}") for i, (op, of, _) in enumerate(aggregates)
-        )
+        asked = []
+        for i, (op, of, _) in enumerate(aggregates):
+            column, by = ([read[part] for part in _columns_of(of)] + [None, None])[:2]
+            asked.append(n.Aggregate(op, column, f"r{i}", by))
         fields = [Field(name, key.type) for name, key in zip(names, keys)]
         fields += [Field(f"r{i}", kind) for i, (_, _, kind) in enumerate(aggregates)]
         if not aggregates:
             found = distinct(self.graph, given)
         else:
-            found = self._add(n.Reduce(given, tuple(names), n.Aggregates(asked), Schema(tuple(fields))))
+            found = self._add(n.Reduce(given, tuple(names), n.Aggregates(tuple(asked)), Schema(tuple(fields))))
         found = self._project(found, [Column(field.name, field.type) for field in fields])
         if keys:
             return found
@@ -214,9 +221,7 @@ class Builder:
 
     def _always_one(self, found: int, aggregates: tuple[tuple[str, Expr | None, Type], ...]) -> int:
         """The row of an aggregate without keys, and the one for no rows where there is none."""
-        empty: tuple[object, ...] = tuple(
-            0 if op in ("count", "count_rows", "count_distinct") else None for op, _, _ in aggregates
-        )
+        empty: tuple[object, ...] = tuple(0 if op in COUNTS else None for op, _, _ in aggregates)
         types = tuple(kind for _, _, kind in aggregates)
         if not aggregates:  # the row that others are joined to: a relation without columns carries a constant
             empty, types = (True,), (BOOLEAN,)
@@ -276,6 +281,26 @@ class Builder:
         fields = [Field(name, expr.type) for name, expr in [*added, *own]]
         top = self._add(n.Reduce(given, tuple(names), n.Top(count, tuple(by)), Schema(tuple(fields))))
         return project(self.graph, top, own)
+
+    def _window(self, relation: a.Window) -> int:
+        """Aggregates of whole partitions are groups, joined back; everything else is a window of the engine."""
+        source, keys, width = relation.source, relation.keys, len(relation.source.types)
+        whole = [each for each in relation.functions if each.frame is None and each.op not in PLACES]
+        rest = [each for each in relation.functions if each not in whole]
+        if whole:
+            found = a.Aggregate(source, keys, tuple((each.op, each.of, each.type) for each in whole))
+            same = [a.same(key, column) for key, column in zip(keys, a.columns_of(found, width))]
+            joined = a.Join(source, found, "inner", a.conjunction(same))
+            behind = a.columns_of(joined)[width + len(keys) :]
+            source = a.Project(joined, (*a.columns_of(joined)[:width], *behind))
+        node = self.node(source)
+        names: list[str] = []
+        if rest:
+            order = tuple((expr, down, not first) for expr, down, first in relation.order)
+            node, names = add_window(self.graph, node, keys, order, rest, users_place())
+        at: dict[Asked, Expr] = {each: a.column(width + i, each.type) for i, each in enumerate(whole)}
+        at |= {each: Column(name, each.type) for name, each in zip(names, rest)}
+        return self._project(node, [*a.columns_of(relation.source), *(at[each] for each in relation.functions)])
 
     def _single(self, source: Relation, keys: tuple[Expr, ...]) -> int:
         node = self.node(source)
@@ -412,3 +437,10 @@ def constant(graph: Graph, schema: Schema, rows: tuple[tuple[object, ...], ...])
             return number
     taken = sum(isinstance(node, n.Input) and node.rows is not None for node in graph.nodes)
     return graph.add(n.Input(f"constant {taken + 1}", schema, (), rows), users_place())
+
+
+def _columns_of(of: Expr | None) -> tuple[Expr, ...]:
+    """What an aggregate reads: nothing, a value, or a value and what it is ordered by."""
+    if isinstance(of, Call) and of.op == VALUE_BY:
+        return of.args
+    return () if of is None else (of,)

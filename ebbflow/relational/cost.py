@@ -38,7 +38,7 @@ def costs_of(relation: Relation) -> dict[int, int]:
                 two = EVERYTHING if a.has_at_most_one_row(right) and not keys else cost
                 walk(left, max(above, CONSTANT if kind == "semi" and not rest and keys else one))
                 walk(right, max(above, two))
-            case a.Single(source):
+            case a.Single(source) | a.Window(source):
                 walk(source, max(above, GROUP))
             case a.Loop(_, start, step):
                 walk(start, max(above, ROUNDS))

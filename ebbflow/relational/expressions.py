@@ -7,8 +7,6 @@ Rule: what has no line is refused by name and place before anything is built.
 
 from __future__ import annotations
 
-import calendar
-import datetime
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -19,9 +17,10 @@ from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.errors import EbbflowError, TypeMismatch
 from ebbflow.expressions import guards
-from ebbflow.expressions.operations import VOID, cast, common_type, typed
+from ebbflow.expressions.operations import VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
+from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, interval, later, part_of
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
@@ -31,19 +30,21 @@ BINARY: dict[type[exp.Expression], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
     exp.NullSafeEQ: "eq_null_safe", exp.NullSafeNEQ: "eq_null_safe", exp.And: "and", exp.Or: "or",
     exp.Like: "like", exp.Pow: "pow", exp.StartsWith: "starts_with", exp.EndsWith: "ends_with",
+    exp.BitwiseAnd: "bitwise_and", exp.BitwiseOr: "bitwise_or", exp.BitwiseXor: "bitwise_xor",
+    exp.BitwiseLeftShift: "shiftleft", exp.BitwiseRightShift: "shiftright", exp.RegexpLike: "regexp_like",
 }  # fmt: skip
 UNARY: dict[type[exp.Expression], str] = {
-    exp.Neg: "neg", exp.Not: "not", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "log", exp.Sin: "sin",
+    exp.Not: "not", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Exp: "exp", exp.Ln: "log", exp.Sin: "sin",
     exp.Cos: "cos", exp.Tan: "tan", exp.Sign: "sign", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length",
-    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.Hour: "hour",
-    exp.Minute: "minute", exp.Second: "second", exp.IsNan: "is_nan",
+    exp.IsNan: "is_nan", exp.BitwiseNot: "bitwise_not",
 }  # fmt: skip
 AGGREGATES: dict[type[exp.Expression], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.AnyValue: "any_value",
     exp.CountIf: "count_if", exp.LogicalAnd: "min", exp.LogicalOr: "max", exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop", exp.Variance: "var_samp", exp.VariancePop: "var_pop",
+    NamedAggregate: "by name", exp.WithinGroup: "within group",
 }  # fmt: skip
-PARTS = {"YEAR": "year", "MONTH": "month", "DAY": "day", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}
+OPERATORS_OF_TABLE = ("bitwise_and", "bitwise_or", "bitwise_xor", "shiftleft", "shiftright", "regexp_like")
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
@@ -80,7 +81,8 @@ MAY_SAY: dict[type[exp.Expression], set[str]] = {
     exp.Replace: {"replacement"}, exp.Div: {"typed", "safe"}, exp.TsOrDsToDate: {"safe", "format"},
     exp.Mod: {"typed", "safe"}, exp.Interval: {"unit"}, exp.Coalesce: {"is_nvl", "is_null"},
     exp.Greatest: {"ignore_nulls"}, exp.Least: {"ignore_nulls"}, exp.Count: {"big_int"},
-    exp.Length: {"binary", "encoding"},
+    exp.Length: {"binary", "encoding"}, exp.StrPosition: {"substr", "position"}, exp.Overlay: {"from_", "for_"},
+    exp.ILike: {"negate"}, exp.RegexpLike: {"negate"},
 }  # fmt: skip
 EVERYTHING_SAYS = {"this", "expression", "expressions"}
 
@@ -101,7 +103,7 @@ def _bound(node: exp.Expression, bind: Bind) -> Expr:
     if kind in BINARY:
         return _binary(node, bind)
     if kind in UNARY:
-        return typed(UNARY[kind], (_as_moment(bind(node.this)) if kind in MOMENTS else bind(node.this),))
+        return typed(UNARY[kind], (bind(node.this),))
     if kind in FUNCTIONS:
         return FUNCTIONS[kind](node, bind)
     raise unsupported(node)
@@ -144,7 +146,8 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
         return typed("date_add", (left, typed("neg", (right,)) if isinstance(node, exp.Sub) else right))
     if isinstance(node, exp.Sub) and left.type == right.type == DATE:
         return typed("date_diff", (left, right))
-    found = typed(BINARY[type(node)], (left, right))
+    op = BINARY[type(node)]
+    found = called(op, node, (left, right)) if op in OPERATORS_OF_TABLE else typed(op, (left, right))
     is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)
     return typed("not", (found,)) if is_negated else found
 
@@ -166,24 +169,19 @@ def _read(text: Literal, target: Type) -> Expr:
     return cast(text, target)
 
 
-def _later(start: Expr, interval: exp.Expression, sign: int, bind: Bind) -> Expr:
-    unit = interval.args["unit"].name.upper().rstrip("S") if interval.args.get("unit") else ""
-    amount = bind(interval.this)
-    if isinstance(amount, Literal) and isinstance(amount.value, str) and amount.value.strip().lstrip("+-").isdigit():
-        amount = Literal(int(amount.value), LONG)
-    if not isinstance(amount, Literal) or not isinstance(amount.value, int):
-        raise unsupported(interval, "an interval whose length is not a plain number")
-    number = sign * amount.value
-    if isinstance(start, Call) and start.op == "cast" and isinstance(start.args[0], Literal):
+def _later(start: Expr, span: exp.Expression, sign: int, bind: Bind) -> Expr:
+    amount, unit = interval(span, bind)
+    if isinstance(start, Call) and start.type == DATE and isinstance(start.args[0], Literal):
         folded = cast_value(start.args[0], start.type)
         start = start if folded is None else folded
-    if unit in ("DAY", "WEEK"):
-        days = number * (7 if unit == "WEEK" else 1)
-        if start.type == DATE:
-            return typed("date_add", (start, Literal(days, LONG)))
-    if unit in ("MONTH", "YEAR", "QUARTER") and isinstance(start, Literal) and isinstance(start.value, datetime.date):
-        return Literal(_months_later(start.value, number * {"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit]), start.type)
-    raise unsupported(interval, f"an interval of {unit.lower() or 'no unit'}s beside a {start.type}")
+    if isinstance(amount, Literal) and isinstance(amount.value, int):
+        amount = Literal(sign * amount.value, LONG)
+    elif sign < 0:
+        amount = typed("neg", (amount,))
+    found = later(start, amount, unit, span)
+    if isinstance(start, Literal) and isinstance(amount, Literal) and start.type != TIMESTAMP:
+        return Literal(evaluate(found, {}), found.type)
+    return found
 
 
 def cast_value(text: Literal, target: Type) -> Literal | None:
@@ -193,20 +191,7 @@ def cast_value(text: Literal, target: Type) -> Literal | None:
     return None if value is None else Literal(value, target)
 
 
-def _months_later(day: datetime.date, months: int) -> datetime.date:
-    at = day.year * 12 + day.month - 1 + months
-    year, month = divmod(at, 12)
-    return day.replace(year=year, month=month + 1, day=min(day.day, calendar.monthrange(year, month + 1)[1]))
-
-
 # ---- functions ------------------------------------------------------------------------------
-
-
-def _as_moment(expr: Expr) -> Expr:
-    return cast(expr, DATE) if expr.type == STRING else expr
-
-
-MOMENTS = (exp.Year, exp.Month, exp.Day, exp.DayOfMonth, exp.Hour, exp.Minute, exp.Second)
 
 
 def _case(node: exp.Expression, bind: Bind) -> Expr:
@@ -245,7 +230,7 @@ def _cast(node: exp.Expression, bind: Bind) -> Expr:
     except EbbflowError as problem:
         raise refused(problem.what, node, problem.hint) from None
     inside = bind(node.this)
-    if isinstance(inside, Literal) and isinstance(inside.value, str) and target in (DATE, TIMESTAMP):
+    if isinstance(inside, Literal) and isinstance(inside.value, str) and target == DATE:
         folded = cast_value(inside, target)
         if folded is not None:
             return folded
@@ -299,10 +284,9 @@ def _left(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _trim(node: exp.Expression, bind: Bind) -> Expr:
-    if node.args.get("expression") is not None:
-        raise unsupported(node, "trim of other characters than spaces")
     side = (node.args.get("position") or "BOTH").upper()
-    return typed({"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), (bind(node.this),))
+    given = [node.this] if node.args.get("expression") is None else [node.this, node.expression]
+    return typed({"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), [_text(bind(part)) for part in given])
 
 
 def _round(node: exp.Expression, bind: Bind) -> Expr:
@@ -312,9 +296,9 @@ def _round(node: exp.Expression, bind: Bind) -> Expr:
 
 def _whole(op: str) -> Callable[[exp.Expression, Bind], Expr]:
     def made(node: exp.Expression, bind: Bind) -> Expr:
-        if node.args.get("decimals") is not None:
-            raise unsupported(node, f"{op} with a number of digits")
-        return typed(op, (bind(node.this),))
+        digits = node.args.get("decimals")
+        value = bind(node.this)
+        return typed(op, (value,)) if digits is None else called(f"{op}_to", node, [value, bind(digits)])
 
     return made
 
@@ -325,31 +309,40 @@ def _nullif(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _extract(node: exp.Expression, bind: Bind) -> Expr:
-    part = node.this.name.upper()
-    if part == "QUARTER":
-        month = typed("month", (_as_moment(bind(node.expression)),))
-        return typed("floordiv", (typed("add", (month, Literal(2, LONG))), Literal(3, LONG)))
-    if part not in PARTS:
-        raise unsupported(node, f"extract({part.lower()} ...)")
-    return typed(PARTS[part], (_as_moment(bind(node.expression)),))
+    return part_of(node.this.name, bind(node.expression), node)
 
 
-def _date_add(sign: int) -> Callable[[exp.Expression, Bind], Expr]:
-    def made(node: exp.Expression, bind: Bind) -> Expr:
-        unit = node.args.get("unit")
-        if unit is not None and unit.name.upper() not in ("DAY", "DAYS"):
-            raise unsupported(node, f"dates {unit.name.lower()}s later")
-        days = bind(node.expression)
-        return typed("date_add", (_as_moment(bind(node.this)), typed("neg", (days,)) if sign < 0 else days))
-
-    return made
+def _by_name(node: exp.Expression, bind: Bind) -> Expr:
+    """A function as it was written."""
+    made = BY_NAME.get(node.name.lower())
+    if made is None:
+        raise unsupported(node)
+    return made(node, node.expressions, bind)
 
 
-def _date_diff(node: exp.Expression, bind: Bind) -> Expr:
-    unit = node.args.get("unit")
-    if unit is not None and unit.name.upper() not in ("DAY", "DAYS"):
-        raise unsupported(node, f"a difference of dates in {unit.name.lower()}s")
-    return typed("date_diff", (_as_moment(bind(node.this)), _as_moment(bind(node.expression))))
+def _ilike(node: exp.Expression, bind: Bind) -> Expr:
+    pattern = bind(node.expression)
+    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        pattern = Literal(pattern.value.lower(), STRING)
+    found = typed("like", (typed("lower", (bind(node.this),)), pattern))
+    return typed("not", (found,)) if node.args.get("negate") else found
+
+
+def _position(node: exp.Expression, bind: Bind) -> Expr:
+    start = [bind(node.args["position"])] if node.args.get("position") else []
+    return called("locate", node, [bind(node.args["substr"]), bind(node.this), *start])
+
+
+def _negative(node: exp.Expression, bind: Bind) -> Expr:
+    value = bind(node.this)
+    if isinstance(value, Literal) and isinstance(value.value, int | float | Decimal):
+        return Literal(-value.value, value.type)
+    return typed("neg", (value,))
+
+
+def _overlay(node: exp.Expression, bind: Bind) -> Expr:
+    parts = [node.this, node.expression, node.args["from_"], *([node.args["for_"]] if node.args.get("for_") else [])]
+    return called("overlay", node, [bind(part) for part in parts])
 
 
 def _replace(node: exp.Expression, bind: Bind) -> Expr:
@@ -364,22 +357,6 @@ def _int_div(node: exp.Expression, bind: Bind) -> Expr:
     zero = Literal(0, LONG)
     opposite = typed("ne", (typed("lt", (left, zero)), typed("lt", (right, zero))))
     return typed("when", (opposite, typed("neg", (size,)), size))
-
-
-def _to(target: Type) -> Callable[[exp.Expression, Bind], Expr]:
-    def made(node: exp.Expression, bind: Bind) -> Expr:
-        if node.args.get("format") is not None:
-            raise unsupported(node, "a date or timestamp read by a format")
-        return cast(bind(node.this), target)
-
-    return made
-
-
-def _log(node: exp.Expression, bind: Bind) -> Expr:
-    base = node.args.get("expression")
-    if base is None:
-        return typed("log", (bind(node.this),))
-    return typed("div", (typed("log", (bind(base),)), typed("log", (bind(node.this),))))
 
 
 FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Bind], Expr]] = {
@@ -407,16 +384,13 @@ FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Bind], Expr]] = 
     exp.Ceil: _whole("ceil"),
     exp.Nullif: _nullif,
     exp.Extract: _extract,
-    exp.TsOrDsAdd: _date_add(1),
-    exp.DateAdd: _date_add(1),
-    exp.DateSub: _date_add(-1),
-    exp.DateDiff: _date_diff,
-    exp.TsOrDsDiff: _date_diff,
     exp.Replace: _replace,
     exp.IntDiv: _int_div,
-    exp.TsOrDsToDate: _to(DATE),
-    exp.Date: _to(DATE),
-    exp.Log: _log,
+    exp.Anonymous: _by_name,
+    exp.ILike: _ilike,
+    exp.Overlay: _overlay,
+    exp.StrPosition: _position,
+    exp.Neg: _negative,
     exp.Contains: lambda node, bind: typed("contains", (bind(node.this), bind(node.expression))),
 }
 

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from sqlglot import exp
 
 from ebbflow.columns.schema import BYTE, DOUBLE, LONG
+from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.expressions.operations import VOID, cast, typed
+from ebbflow.expressions.statistics import OF_TWO
 from ebbflow.expressions.typed import Column, Expr, Literal
-from ebbflow.frontend.building.grouping import result_type
 from ebbflow.relational import algebra as a
-from ebbflow.relational.aggregates import SPREADS, Asked, aggregated, by_sets, counted, where
+from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
 from ebbflow.relational.expressions import AGGREGATES, check_said
+from ebbflow.relational.functions import NamedAggregate
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare
 from ebbflow.relational.scope import Known, Scope
@@ -103,7 +106,7 @@ def grouped(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -
         as_written[key] = expr = rows.expr(key)
         if expr not in keys:
             keys.append(expr)
-    asked = [_aggregate(rows, node) for node in aggregates]
+    asked = [aggregate_of(rows, node) for node in aggregates]
     if sets is None:
         relation = aggregated(rows.relation, tuple(keys), asked)
     else:
@@ -115,8 +118,9 @@ def grouped(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -
 
 def _aggregates_in(node: exp.Expression) -> Iterator[exp.Expression]:
     """The aggregates of this query in an expression; those of subqueries are their own."""
-    if isinstance(node, exp.Window):
-        raise unsupported(node, "a window function")
+    if isinstance(node, exp.Window):  # its function is not of a group, but may be of what is
+        yield from _aggregates_under(node)
+        return
     if isinstance(node, exp.Filter) and type(node.this) in AGGREGATES:
         yield node
         return
@@ -126,6 +130,17 @@ def _aggregates_in(node: exp.Expression) -> Iterator[exp.Expression]:
     if isinstance(node, exp.Query | exp.Subquery):
         return
     for part in node.iter_expressions():
+        yield from _aggregates_in(part)
+
+
+def _aggregates_under(window: exp.Expression) -> Iterator[exp.Expression]:
+    function = window.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls):
+        function = function.this
+    is_wrapped = isinstance(function, exp.Filter | exp.WithinGroup)
+    parts = [*function.this.iter_expressions(), function.expression] if is_wrapped else []
+    parts = parts or list(function.iter_expressions())
+    for part in [*parts, *(part for part in window.iter_expressions() if part is not window.this)]:
         yield from _aggregates_in(part)
 
 
@@ -193,11 +208,14 @@ def unaliased(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Alias) else node
 
 
-def _aggregate(rows: Rows, node: exp.Expression) -> Asked:
+def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
+    """An aggregate, with a filter or without, over these rows."""
     condition = None
     if isinstance(node, exp.Filter):
         condition = rows.expr(node.expression.this)
         node = node.this
+    if isinstance(node, NamedAggregate | exp.WithinGroup):
+        return _named(rows, node, condition)
     check_said(node)
     op, inside = AGGREGATES[type(node)], node.this
     if op == "count" and (inside is None or isinstance(inside, exp.Star)):
@@ -212,10 +230,10 @@ def _aggregate(rows: Rows, node: exp.Expression) -> Asked:
         values = tuple(where(condition, value) for value in values)
     if len(values) > 1 and op != "count":
         raise refused(f"{op} takes one value", node, "Aggregate each.")
-    if op in ("sum", "avg", *SPREADS) and not (values[0].type.is_number or values[0].type == VOID):
+    if op in ("sum", "avg", *COMPOSED) and not (values[0].type.is_number or values[0].type == VOID):
         raise refused(f"{op} adds up numbers, and this is a {values[0].type}", node, "Cast it to a number.")
     values = tuple(cast(value, LONG) if value.type == VOID else value for value in values)
-    kind = LONG if op == "count" else DOUBLE if op in SPREADS else result_type(op, values[0].type)
+    kind = LONG if op == "count" else DOUBLE if op in COMPOSED else result_type(op, values[0].type)
     if op in ("min", "max", "any_value"):
         is_distinct = False
     if op == "count" and len(values) == 1 and is_distinct:
@@ -223,3 +241,63 @@ def _aggregate(rows: Rows, node: exp.Expression) -> Asked:
     if len(values) > 1 and not is_distinct:  # counts rows in which none is null
         values = (counted(values),)
     return Asked(op, values, kind, is_distinct)
+
+
+SPELT = {"std": "stddev_samp", "approx_count_distinct": "count_distinct", "approx_percentile": "percentile_approx"}
+QUANTILES = {
+    "percentile": "percentile", "percentile_cont": "percentile", "percentile_approx": "percentile_disc",
+    "percentile_disc": "percentile_disc",
+}  # fmt: skip
+
+
+def _named(rows: Rows, node: exp.Expression, condition: Expr | None) -> Asked:
+    """An aggregate that comes as it was written."""
+    order, down = None, False
+    if isinstance(node, exp.WithinGroup):
+        ordered = node.expression.expressions
+        if not isinstance(node.this, NamedAggregate) or len(ordered) != 1:
+            raise unsupported(node, "an aggregate within an order")
+        order, down, node = rows.expr(ordered[0].this), bool(ordered[0].args.get("desc")), node.this
+    name = SPELT.get(node.name, node.name)
+    if any(isinstance(each, exp.Distinct) for each in node.expressions):
+        raise unsupported(node, f"{name} of distinct values")
+    values = [rows.expr(each) for each in node.expressions]
+    values = [cast(value, LONG) if value.type == VOID else value for value in values]
+    if order is not None:
+        values = [order, *values]
+    if name == "median":
+        name, values = "percentile", [*values, Literal(0.5, DOUBLE)]
+    if name in QUANTILES:
+        return _quantile(name, values, down, condition, node)
+    many = 2 if name in OF_TWO or name in ("max_by", "min_by") else 1
+    if len(values) != many:
+        raise refused(f"{name} takes {many} value{'s' if many > 1 else ''}, and is given {len(values)}", node)
+    if condition is not None:
+        values = [where(condition, value) for value in values]
+    if name in COMPOSED:
+        if not all(value.type.is_number for value in values):
+            raise refused(f"{name} is of numbers", node, "Cast them to numbers.")
+        return Asked(name, tuple(values), composed_type(name))
+    if many == 2:
+        return Asked(name, (pair(*values),), values[0].type)
+    value = cast(values[0], DOUBLE) if kind_of(name).takes == "double" and values[0].type.is_number else values[0]
+    if not takes(name, value.type):
+        raise refused(f"{name} cannot be of a {value.type}", node, "Cast it.")
+    return Asked(name, (value,), result_type(name, value.type))
+
+
+def _quantile(name: str, values: list[Expr], down: bool, condition: Expr | None, node: exp.Expression) -> Asked:
+    """percentile(x, 0.9), percentile_cont(0.9) within group (order by x)."""
+    part = values[1] if len(values) > 1 else None
+    if not isinstance(part, Literal) or not isinstance(part.value, int | float | Decimal) or not 0 <= part.value <= 1:
+        raise refused(
+            f"{name} takes a part of the way as a plain number from 0 to 1", node, "Several are several columns."
+        )
+    op = QUANTILES[name]
+    value = cast(values[0], DOUBLE) if op == "percentile" and values[0].type.is_number else values[0]
+    if not takes(op, value.type):
+        raise refused(f"{name} is of numbers, and this is a {value.type}", node, "percentile_disc takes any type.")
+    if condition is not None:
+        value = where(condition, value)
+    at = 1 - float(part.value) if down else float(part.value)
+    return Asked(f"{op}({at})", (value,), result_type(op, value.type))

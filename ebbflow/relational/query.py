@@ -21,11 +21,12 @@ from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Bound, Rows, Tables, bare
 from ebbflow.relational.scope import Scope, named, read
 from ebbflow.relational.sources import rows_of
+from ebbflow.relational.windows import add_windows
 
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
 SELECT_SAYS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
-    "hint",
+    "hint", "qualify", "windows",
 }  # fmt: skip
 SET_SAYS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
@@ -137,6 +138,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     rows = grouped(rows, query, aliases)
     if query.args.get("having") is not None:
         rows.keep(_with_aliases(query.args["having"].this, aliases))
+    _compute_windows(rows, query, aliases)
     shown: list[tuple[str, Expr]] = []
     for i, part in enumerate(query.expressions):
         shown += _shown(rows, part, i, aliases)
@@ -144,6 +146,16 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     columns = tuple(cast(expr, LONG) if expr.type == VOID else expr for _, expr in shown)
     nulls = frozenset(i for i, (_, expr) in enumerate(shown) if expr.type == VOID)
     return Bound(_ordered(rows, query, names, columns, aliases), names, nulls)
+
+
+def _compute_windows(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -> None:
+    qualify, order = query.args.get("qualify"), query.args.get("order")
+    condition = None if qualify is None else _with_aliases(qualify.this, aliases)
+    parts = [*query.expressions, *([] if condition is None else [condition])]
+    parts += [_with_aliases(part, aliases) for part in (order.expressions if order is not None else [])]
+    add_windows(rows, parts, query)
+    if condition is not None:
+        rows.keep(condition)
 
 
 def _with_aliases(node: exp.Expression, aliases: dict[str, exp.Expression]) -> exp.Expression:

@@ -71,6 +71,7 @@ class Rows:
     tables: Tables
     ask: Ask  # a whole query: what a subquery is
     grouped: Groups | None = None
+    windows: dict[exp.Expression, Expr] | None = None  # where they may stand: those that were computed
 
     # ---- expressions ------------------------------------------------------------------------
 
@@ -92,7 +93,7 @@ class Rows:
             case exp.In() if node.args.get("query") is not None:
                 return self._member(node.this, node.args["query"])
             case exp.Window():
-                raise unsupported(node, "a window function")
+                return self._window(node)
             case exp.EQ(expression=exp.Any() as choice):
                 return self._member(node.this, choice.this)
             case exp.NEQ(expression=exp.All() as choice):
@@ -106,6 +107,15 @@ class Rows:
                 "Aggregates stand in select and having.",
             )
         return bound(node, self.expr)
+
+    def _window(self, node: exp.Expression) -> Expr:
+        if self.windows is None or node not in self.windows:
+            raise refused(
+                "a window function stands in select, qualify and order by only, and not inside another one",
+                node,
+                "Compute it in a query inside: select ... from (select ..., rank() over (...) as r from t).",
+            )
+        return self.windows[node]
 
     def _column(self, node: exp.Expression) -> Expr:
         table = node.args.get("table")

@@ -18,6 +18,7 @@ from ebbflow.frontend.building.shaping import project
 from ebbflow.relational import algebra as a
 from ebbflow.relational.build import Builder, constant, unique
 from ebbflow.relational.expressions import ask_for_errors
+from ebbflow.relational.functions import Dialect
 from ebbflow.relational.query import query_of
 from ebbflow.relational.rows import Bound
 
@@ -39,10 +40,12 @@ def parsed(text: str) -> exp.Expression:
     if not isinstance(text, str):
         raise SqlError(f"sql takes a query as text; got {type(text).__name__}.", hint='flow.sql("select ...")')
     try:
-        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+        trees = [tree for tree in sqlglot.parse(text, read=Dialect) if tree is not None]
     except (ParseError, TokenError) as problem:
         at = getattr(problem, "errors", None) or [{}]
         said = at[0].get("description") or str(problem).splitlines()[0]
+        if said.startswith("Required keyword"):  # sqlglot names a class of its own here
+            said = "something is missing"
         where = f" (line {at[0]['line']}, column {at[0]['col']})" if at[0].get("line") else ""
         near = f', near "{at[0]["highlight"]}"' if at[0].get("highlight") else ""
         raise SqlError(

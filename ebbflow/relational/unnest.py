@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
+from ebbflow.dataflow.aggregates import COUNTS
 from ebbflow.expressions.operations import typed
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
@@ -85,6 +86,12 @@ def dependent(relation: Relation, domain: Domain) -> Relation:
             own = tuple(domain.replaced(key, width) for key in keys)
             by = tuple((domain.replaced(expr, width), down, first) for expr, down, first in order)
             return a.Top(dependent(source, domain), (*own, *domain.columns(width)), by, count, offset)
+        case a.Window(source):
+            behind = len(source.types)
+            columns = domain.columns(behind)
+            found = relation.replaced(dependent(source, domain), lambda expr: domain.replaced(expr, behind), *columns)
+            wide = behind + domain.width
+            return a.Project(found, (*a.columns_of(found)[:behind], *a.columns_of(found)[wide:], *columns))
         case a.Single(source, keys):
             own = tuple(domain.replaced(key, width) for key in keys)
             return a.Single(dependent(source, domain), (*own, *domain.columns(width)))
@@ -151,9 +158,6 @@ def _aggregate(
         value: Expr = a.column(wide + i, kind)
         shown.append(typed("coalesce", (value, Literal(0, LONG))) if op in COUNTS else value)
     return a.Project(all_of_them, (*shown, *a.columns_of(domain.relation)))
-
-
-COUNTS = ("count", "count_rows", "count_distinct")
 
 
 # ---- subqueries of each kind ----------------------------------------------------------------

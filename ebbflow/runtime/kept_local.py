@@ -22,16 +22,21 @@ from typing import Any
 import numpy as np
 
 from ebbflow.columns.text_pool import BITS, KEY0, KEY1, Pool
+from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.fingerprint import fingerprints
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.node_names import detail, kind
+from ebbflow.dataflow.plan_json import schema_json
+from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.durable.image import Delta, Pages, sections, segment
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import LEDGER, Ledger, begin
 from ebbflow.durable.store import Files, Store, disk_refusals, local_path
 from ebbflow.engine.host import Antichain, Rows
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
-from ebbflow.runtime.local import Guard, LocalRuntime, split, together
+from ebbflow.native.structs import is_address
+from ebbflow.runtime.contract import Guard, Keeper
+from ebbflow.runtime.local import LocalRuntime, split, together
 from ebbflow.trace import heap as h
 
 SEGMENTS = "segments"
@@ -39,12 +44,12 @@ LOWEST, HIGHEST, ALIGNED = 0x3000_0000_0000, 0x5000_0000_0000, 1 << 30  # addres
 
 LARGEST = 1 << 38  # bytes reserved for a worker
 MOST_DETAIL = 80  # letters that say what a node does
-SAME_MEMORY = {"680cb4506e9cd0f8": "161e2b1143862504"}  # an engine, and one that differed from it by names only
+SAME_MEMORY: dict[str, str] = {}  # an engine, and the one before it, where the two differ by names only
 
 
 class DurableRuntime:
     OPTIONS = LocalRuntime.OPTIONS
-    is_durable = True
+    moments, staging, late_outputs, recording = None, None, None, None
 
     def __init__(
         self,
@@ -73,6 +78,17 @@ class DurableRuntime:
             self._resume(ledger, said, build)
 
     # ---- what every runtime does ------------------------------------------------------------------
+
+    @property
+    def text_predicates(self) -> TextPredicates:
+        return self.local.text_predicates
+
+    @property
+    def keeper(self) -> Keeper:
+        return self
+
+    def abandon(self) -> None:
+        """What is committed stays."""
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
         self.local.feed(name, lanes, times, diffs)
@@ -127,9 +143,15 @@ class DurableRuntime:
 
     # ---- what a durable one does ---------------------------------------------------------------------
 
-    def journal(self, name: str, alive: Callable[[], np.ndarray], size: Callable[[], int] | None = None) -> np.ndarray:
+    def journal(
+        self,
+        name: str,
+        alive: Callable[[], np.ndarray],
+        size: Callable[[], int] | None = None,
+        beside: Callable[[], np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Have a journal of this name; its words as of the last step."""
-        journal = self.journals[name] = Journal(alive, size)
+        journal = self.journals[name] = Journal(alive, size, beside)
         return journal.read(self._found.pop(name, []))
 
     def commit(self, words: dict[str, Any]) -> None:
@@ -141,7 +163,8 @@ class DurableRuntime:
             self._note()
             kept: dict[str, Pages | Journal] = {}
             deltas: dict[str, Delta] = {}
-            for name, one in [*self.pages.items(), *self.journals.items()]:
+            sections: dict[str, Pages | Journal] = {**self.pages, **self.journals}
+            for name, one in sections.items():
                 delta = one.delta()
                 if delta is not None:
                     kept[name], deltas[name] = one, delta
@@ -236,7 +259,7 @@ class DurableRuntime:
                 if section not in read[name]:
                     raise DamagedFile(f"the file {self.store.path(SEGMENTS, name)} lacks what the ledger says it has.")
             if section in self.pages:
-                self.pages[section].catch_up(found, lambda name, section=section: read[name][section])
+                self.pages[section].catch_up(found, lambda name, section=section: read[name][section])  # type: ignore[misc]
             else:
                 self._found[section] = [(name, read[name][section]) for name in found]
         text = self.journals["text"].read(self._found.pop("text", []))
@@ -285,7 +308,8 @@ class DurableRuntime:
 
     def _state(self, name: str, length: int, words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, int]]]:
         """What the record says: every chain as it will be with the new file."""
-        chains = {section: one.next_chain(name) for section, one in [*self.pages.items(), *self.journals.items()]}
+        sections: dict[str, Pages | Journal] = {**self.pages, **self.journals}
+        chains = {section: one.next_chain(name) for section, one in sections.items()}
         used = {link for chain in chains.values() for link in chain}
         lengths = {**self.lengths, name: length}
         order = [link for link in self.lengths if link in used and link != name] + [name]
@@ -343,6 +367,9 @@ def manifest_for(graph: Graph, workers: int, pool: Pool) -> dict[str, Any]:
         "coordinates": list(graph.coordinates),
         "pool": pool._header[[KEY0, KEY1, BITS]].tolist(),
         "program": [[letters, told_node(graph, i)] for i, letters in enumerate(each)],
+        "outputs": [  # for who reads them without the program
+            [node.name, schema_json(graph.schemas[node.source])] for node in graph.nodes if isinstance(node, n.Output)
+        ],
     }
 
 
@@ -362,7 +389,7 @@ def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
             f"{root} was made by a program that ran on Spark, with {made['workers']} shards.",
             hint=f"Open it with run(spark, checkpoint=..., shards={made['workers']}), or give another directory.",
         )
-    if made["ebbflow"] != now["ebbflow"] or made["engine"] not in (now["engine"], SAME_MEMORY.get(now["engine"])):
+    if made["ebbflow"] != now["ebbflow"] or not has_memory_of(now["engine"], made["engine"]):
         was = f"ebbflow {made['ebbflow']}"
         if made["ebbflow"] == now["ebbflow"]:
             was = "another state of its source"
@@ -396,14 +423,23 @@ def version() -> str:
         return "that is not installed"
 
 
+def has_memory_of(now: str | None, made: str) -> bool:
+    """Whether words that one engine wrote mean the same to another."""
+    while now is not None and now != made:
+        now = SAME_MEMORY.get(now)
+    return now is not None
+
+
 def engine() -> str:
-    """A few letters for what the words of a heap mean: every number that has a name in the engine."""
+    """A few letters for what the words of a heap mean: all named numbers and structures of the engine."""
     found: list[Any] = []
     house = Path(__file__).parents[1]
     files = [*house.glob("trace/*.py"), *house.glob("operators/**/*.py"), house / "engine/walk.py"]
     for path in sorted([*files, house / "expressions/interpreter.py"]):
         part = importlib.import_module(".".join(("ebbflow", *path.relative_to(house).with_suffix("").parts)))
-        found.append([(name, value) for name, value in sorted(vars(part).items()) if type(value) is int])
+        names = sorted(vars(part).items())
+        found.append([(name, value) for name, value in names if type(value) is int])
+        found.append([(name, value.LAYOUT) for name, value in names if is_address(value)])
     return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
 
 
@@ -414,7 +450,7 @@ def layout_of(local: LocalRuntime) -> str:
         for worker in part.host.workers:
             delta = Pages(worker).delta()
             words = np.array(delta.words)
-            words[[8 + h.SEAL, 8 + h.KEEP, 8 + h.EFFORT]] = 0
+            words[[8 + h.Worker.FIELDS[name].offset for name in ("seal", "keep", "effort")]] = 0
             digest.update(np.int64(delta.size).tobytes() + words.tobytes())
     return digest.hexdigest()[:16]
 
@@ -446,5 +482,5 @@ def build_anywhere(build: Callable[[int, int], LocalRuntime], reserve: int) -> t
 def release(local: LocalRuntime) -> None:
     for part in local.parts:
         for worker in part.host.workers:
-            worker.H = None
+            worker.H = None  # type: ignore[assignment]  # whoever uses it now is mistaken
             worker.heap.close()

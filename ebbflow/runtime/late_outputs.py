@@ -10,20 +10,17 @@ reconstructed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Cell
-from ebbflow.engine.host import Antichain, Host, Rows
+from ebbflow.engine.host import Antichain, Host
 from ebbflow.errors import NotKept, PlanError
 from ebbflow.operators import node as kinds
 from ebbflow.operators.scan import scan_table
-from ebbflow.trace import heap as h
-
-Past = Callable[[], tuple[Antichain, Rows]]  # all that an output has shown, and from where on its times are told apart
 
 SHOWN = "\x00shown "  # before the name of an output that a later one reads: no person's input is called so
 
@@ -63,9 +60,9 @@ def contents(host: Host, cell: Cell, names: tuple[str, ...]) -> tuple[np.ndarray
     order = [(cell.key + cell.values).index(name) for name in names]
     blocks = []
     for worker in host.workers:
-        v = worker.W + h.MOMENTS
-        worker.H[v + h.LEN] = 0
-        scan_table(worker.H, worker.W, int(worker.H[worker.at[cell.number] + kinds.TB]), v)
+        v = worker.header.moments
+        v.length = 0
+        scan_table(worker.header, worker.at[cell.number].table, v)
         blocks.append(worker.heap.vector(v).reshape(-1, 1 + len(names)).copy())
     rows = np.concatenate(blocks)
     return np.ascontiguousarray(rows[:, 1:][:, order].T), np.ascontiguousarray(rows[:, 0])

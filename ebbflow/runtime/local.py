@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,10 @@ from ebbflow.engine.host import FEW, NEVER, Antichain, Host, Rows
 from ebbflow.engine.refusals import refuse_plainly
 from ebbflow.engine.worker import LIMITS
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime.late_outputs import SHOWN, Past, reading, recall, refuse_lost_times
+from ebbflow.runtime.contract import NOT_TAKEN, RESTLESS, TAKEN, Guard, LateOutputs, Moments, Past
+from ebbflow.runtime.late_outputs import SHOWN, reading, recall, refuse_lost_times
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, antichain
-
-NOT_TAKEN, TAKEN, RESTLESS = 0, 1, 2  # what became of rows of one time
-Guard = Callable[[dict[str, list[Rows]]], None]
 
 
 class Part:
@@ -47,6 +45,8 @@ class Part:
 
 class LocalRuntime:
     OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", *LIMITS)  # for those who measure
+    staging, keeper = None, None
+    recording: Any = None
 
     def __init__(
         self,
@@ -78,6 +78,17 @@ class LocalRuntime:
         self.frontiers: dict[str, Antichain] = {}
         self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
         self.part_of = {name: part for part in self.parts for name in part.host.plan.outputs}
+
+    @property
+    def moments(self) -> Moments | None:
+        return self
+
+    @property
+    def late_outputs(self) -> LateOutputs | None:
+        return self
+
+    def abandon(self) -> None:
+        """Nothing of it outlives the process."""
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
         for part in self.parts:

@@ -19,19 +19,23 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ebbflow.columns.ranges import EPOCH
 from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.aggregates import kind_of, split
 from ebbflow.dataflow.graph import Graph
+from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.errors import STAYS, EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
 from ebbflow.expressions.operations import IN_TURN, OPERATIONS
 from ebbflow.expressions.reference import quotient
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.limits import WORD
+from ebbflow.runtime.contract import Guard
+from ebbflow.runtime.window_meaning import windowed
 
 Record = tuple[int, ...]
 Time = tuple[int, ...]
@@ -103,7 +107,7 @@ def differences(values: Iterable[tuple[Time, Collection]]) -> History:
 class Values:
     """Between lanes and Python values, one at a time."""
 
-    def __init__(self, pool: object = None):
+    def __init__(self, pool: Any = None):
         self.pool = pool
         self.texts: dict[int, bytes] = {}
 
@@ -113,7 +117,7 @@ class Values:
             self.texts[lane] = self.pool.decode(np.array([lane], np.int64), binary=True)[0].as_py()
         return self.texts[lane]
 
-    def decode(self, type: Type, lane: int) -> object:
+    def decode(self, type: Type, lane: int) -> Any:
         if lane == NULL:
             return None
         match type.name:
@@ -134,7 +138,7 @@ class Values:
                 return decimal.Decimal(lane).scaleb(-type.scale)
         return lane
 
-    def encode(self, type: Type, value: object) -> int:
+    def encode(self, type: Type, value: Any) -> int:
         if value is None:
             return NULL
         match type.name:
@@ -150,7 +154,7 @@ class Values:
                 return int(decimal.Decimal(value).scaleb(type.scale).to_integral_exact())
         return in_range(int(value))
 
-    def order(self, type: Type, lane: int) -> object:
+    def order(self, type: Type, lane: int) -> Any:
         """What sorts a value where order matters: null first, text by its bytes, the rest as their lanes."""
         if not type.is_text:
             return lane
@@ -204,6 +208,7 @@ def python_value(expr: Expr, schema: Schema, values: Values) -> Callable[[Record
     if expr.op in IN_TURN:
         choose = IN_TURN[expr.op]
         return lambda row: choose(*(partial(part, row) for part in parts))
+    assert fn is not None, f"{expr.op} has no meaning"
     return lambda row: fn(*(part(row) for part in parts), *options)
 
 
@@ -231,7 +236,7 @@ def remembering(fn: Callable[[Record], Any]) -> Callable[[Record], Any]:
 
 def named_rows(schema: Schema, values: Values) -> Callable[[Record], tuple]:
     """Rows as people's functions see them."""
-    row_type = namedtuple("Row", schema.names, rename=True)
+    row_type: Any = namedtuple("Row", list(schema.names), rename=True)  # type: ignore[misc]
     return lambda row: row_type(*map(values.decode, schema.types, row))
 
 
@@ -252,7 +257,7 @@ def rows_of(schema: Schema, columns: dict[str, Iterable], values: Values) -> lis
 # ---- groups ---------------------------------------------------------------------------------
 
 
-def order_by(schema: Schema, order: tuple[tuple[str, bool], ...], values: Values) -> Callable[[Record], object]:
+def order_by(schema: Schema, order: tuple[tuple[str, bool], ...], values: Values) -> Callable[[Record], Any]:
     """A sort key: the order columns, descending where asked, then the whole row."""
     asked = [(schema.index(name), schema[name], descending) for name, descending in order]
 
@@ -268,7 +273,7 @@ class Reversed(tuple):
         return tuple.__gt__(self, other)
 
 
-def first(limit: int, group: Collection, key: Callable[[Record], object]) -> Iterator[tuple[Record, int]]:
+def first(limit: int, group: Collection, key: Callable[[Record], Any]) -> Iterator[tuple[Record, int]]:
     """The first rows of a group, counting copies; rows with negative counts are not there."""
     for row in sorted((row for row, weight in group.items() if weight > 0), key=key):
         copies = min(limit, group[row])
@@ -278,11 +283,43 @@ def first(limit: int, group: Collection, key: Callable[[Record], object]) -> Ite
         yield row, copies
 
 
+def of_group(asked: n.Aggregate, at: int, schema: Schema, group: Collection, values: Values) -> int:
+    """One aggregate of one group, by the table where it has a meaning there."""
+    kind = kind_of(asked.op)
+    if asked.by is not None:
+        return value_by(asked, at, schema, group, values)
+    if kind.means is None:
+        return aggregate(kind.name, at, schema.types[at], group, values)
+    type = schema.types[at]
+    weights = total(((row[at],), weight) for row, weight in group.items() if row[at] != NULL)
+    present = [(lane, values.decode(type, lane), weight) for (lane,), weight in weights.items() if weight > 0]
+    if not present:
+        return NULL
+    found = kind.means(sorted(present, key=lambda each: values.order(type, each[0])), split(asked.op)[1])
+    assert found is not None  # there are values
+    return float_lane(found) if isinstance(found, float) else found
+
+
+def value_by(asked: n.Aggregate, at: int, schema: Schema, group: Collection, values: Values) -> int:
+    """The value in the row where another is largest or least; of several, the least value."""
+    assert asked.by is not None
+    by = schema.index(asked.by)
+    pairs = total(((row[at], row[by]), weight) for row, weight in group.items() if row[by] != NULL)
+    present = [pair for pair, weight in pairs.items() if weight > 0]
+    if not present:
+        return NULL
+    order = lambda lane: values.order(schema.types[by], lane)
+    end = (max if kind_of(asked.op).name == "max_by" else min)((pair[1] for pair in present), key=order)
+    least = [lane for lane, place in present if place == end]
+    return min(least, key=lambda lane: values.order(schema.types[at], lane))
+
+
 def aggregate(op: str, at: int, type: Type, group: Collection, values: Values) -> int:
     """One aggregate of one group.  Nulls do not take part, except in count_rows."""
     if op == "count_rows":
         return in_range(sum(group.values()))
-    weights: dict[int, int] = total((row[at], weight) for row, weight in group.items() if row[at] != NULL)
+    lanes: Any = ((row[at], weight) for row, weight in group.items() if row[at] != NULL)
+    weights: dict[Any, int] = total(lanes)
     present = [lane for lane, weight in weights.items() if weight > 0]
     count = sum(weights.values())
     match op:
@@ -419,7 +456,7 @@ class Meaning:
 
         def answers(row: Record) -> list[Record]:
             with asking(function):
-                answer = function.fn(decoded(row))
+                answer: Any = function.fn(decoded(row))
                 return [encoded_row(given, out, self.values) for out in (answer if how == "flat" else [answer])]
 
         return remembering(answers)
@@ -429,13 +466,13 @@ class Meaning:
             if not rows:
                 return {}
             with asking(function):
-                out = function.fn(arrays_of(schema, list(rows), self.values))
+                out: Any = function.fn(arrays_of(schema, list(rows), self.values))
                 return total(zip(rows_of(given, out, self.values), rows.values(), strict=True))
 
         return answers
 
     def _join(self, left: int, right: int, columns: tuple[tuple[str, int, str], ...]) -> Callable[..., Collection]:
-        sides = [self.graph.nodes[left], self.graph.nodes[right]]
+        sides = [cast(n.Arrange | n.Reduce, self.graph.nodes[side]) for side in (left, right)]
         schemas = [self.graph.schemas[left], self.graph.schemas[right]]
         keys = [[schema.index(name) for name in side.key] for schema, side in zip(schemas, sides, strict=True)]
         take = [(side, schemas[side].index(name)) for _, side, name in columns]
@@ -475,7 +512,7 @@ class Meaning:
 
         def mapped(rows: Collection) -> Collection:
             with asking(function):
-                return total((row, int(function.fn(weight))) for row, weight in rows.items())
+                return total((row, int(cast(Any, function.fn)(weight))) for row, weight in rows.items())
 
         return mapped
 
@@ -484,17 +521,20 @@ class Meaning:
         values = self.values
         match reducer:
             case n.Aggregates(aggregates):
-                asked = [(a.op, schema.index(a.column) if a.column is not None else -1) for a in aggregates]
+                asked = [(a, schema.index(a.column) if a.column is not None else -1) for a in aggregates]
 
                 def aggregated(group: Collection) -> list:
                     if sum(group.values()) == 0:
                         return []
-                    return [(tuple(aggregate(op, at, schema.types[at], group, values) for op, at in asked), 1)]
+                    return [(tuple(of_group(a, at, schema, group, values) for a, at in asked), 1)]
 
                 return aggregated
             case n.Top(limit, order):
                 place = order_by(schema, order, values)
                 return lambda group: [(tuple(row[i] for i in rest), c) for row, c in first(limit, group, place)]
+            case n.Window():
+                helpers = (values, aggregate, float_lane)
+                return lambda group: windowed(schema, rest, reducer, group, helpers)
             case n.Own(function, how, given):
                 others = Schema(tuple(schema.fields[i] for i in rest))
                 place, decoded = order_by(others, (), values), named_rows(others, values)
@@ -504,11 +544,11 @@ class Meaning:
                     rows = sorted(bare, key=place)
                     with asking(function):
                         if how == "rows":
-                            answers = function.fn([(decoded(row), bare[row]) for row in rows])
+                            answers: Any = function.fn([(decoded(row), bare[row]) for row in rows])
                             return [(encoded_row(given, row, values), 1) for row in answers]
                         counts = np.array([bare[row] for row in rows], np.int64)
                         columns = {**arrays_of(others, rows, values), "_count": counts}
-                        answered, _ = function.fn(columns, np.array([0, len(rows)], np.int64))
+                        answered, _ = cast(Any, function.fn)(columns, np.array([0, len(rows)], np.int64))
                         return [(row, 1) for row in rows_of(given, answered, values)]
 
                 return own
@@ -663,8 +703,13 @@ class Histories:
 class OracleRuntime:
     """Runtime zero: keeps every change ever fed, and starts over at each advance."""
 
+    moments, staging, keeper, late_outputs, recording = None, None, None, None, None
+    guard: Guard | None = None  # not asked: the numbers of Python do not overflow
+    watches = False
+
     def __init__(self, graph: Graph, workers: int = 1, pool: object = None, **options: object):
         self.graph, self.meaning = graph, Meaning(graph, pool)
+        self.text_predicates: TextPredicates = {}
         self.inputs = {node.name: i for i, node in enumerate(graph.nodes) if isinstance(node, n.Input)}
         self.outputs = {node.name: i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)}
         least = ((0,) * len(graph.coordinates),)
@@ -711,6 +756,15 @@ class OracleRuntime:
 
     def _frontier(self, number: int, frontiers: dict[str, tuple[Time, ...]]) -> tuple[Time, ...]:
         return lower_envelope(frontiers[name] for name in self.meaning.inputs(number))
+
+    def rest(self) -> None:
+        pass
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def abandon(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

@@ -54,6 +54,30 @@ def show(place: str) -> bool:
     return is_whole
 
 
+def as_json(place: str) -> tuple[dict[str, Any], bool]:
+    """What `show` prints, as data for a script; whether all of it is whole."""
+    store, stream = opened(place)
+    manifest = ledger.manifest_of(store) if ledger.is_there(store) and ledger.MANIFEST in store.names() else {}
+    found = list(ledger.check(store))
+    held: dict[str, Any] = {
+        "directory": store.root,
+        "format": manifest.get("format"),
+        "ebbflow": manifest.get("ebbflow"),
+        "workers": manifest.get("workers"),
+        "steps": [
+            {"step": one.step, "damage": one.wrong, "files": one.files, "bytes": one.bytes, "inputs": _times(one.state)}
+            for one in found
+        ],
+    }
+    if stream is not None:
+        last = _last(store)
+        waiting = skips.unpublished(stream, last) if last and (stream / skips.OUTPUTS).is_dir() else {}
+        held["published"] = marks.read(stream / skips.PUBLISHED)
+        held["waiting"] = {"step": last, "outputs": sorted(waiting)} if waiting else None
+        held["skipped"] = list(skips.all_skipped(stream))
+    return held, not any(one.wrong for one in found)
+
+
 def _last(store: Store) -> int:
     return max(ledger.steps_of(store), default=0)
 
@@ -112,7 +136,10 @@ def _counted(number: int, what: str) -> str:
 
 def _frontiers(state: dict[str, Any]) -> str:
     told = lambda times: "closed" if not times else " ".join(str(tuple(t)) if len(t) > 1 else str(t[0]) for t in times)
+    return ", ".join(f"{name} {told(times)}" for name, times in _times(state).items())
+
+
+def _times(state: dict[str, Any]) -> dict[str, Any]:
+    """The frontier of each input, as the step holds it."""
     inputs = (state.get("session") or {}).get("inputs") or state.get("frontiers") or {}
-    if isinstance(inputs, list):  # on Spark before the first step: those of the parts, and none of an input
-        return ""
-    return ", ".join(f"{name} {told(times)}" for name, times in inputs.items())
+    return {} if isinstance(inputs, list) else inputs  # on Spark before the first step: of the parts, not of an input

@@ -20,7 +20,7 @@ from importlib import metadata
 import ebbflow
 
 NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
-OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta"}
+OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta", "matplotlib": "plot"}
 OLDEST_JAVA = 17
 TESTED = ("x86_64", "AMD64")
 

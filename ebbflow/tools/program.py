@@ -51,7 +51,12 @@ def problems_as_python_shows_them(path: Path) -> Iterator[None]:
 
 
 def plans(path: Path, arguments: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """(name, plan) of every dataflow the program had made when it would first run one, or when it ended."""
+    """(name, plan as text) of every dataflow of the program."""
+    return [(name, str(flow.explain())) for name, flow in dataflows(path, arguments)]
+
+
+def dataflows(path: Path, arguments: Sequence[str] = ()) -> list[tuple[str, Any]]:
+    """(name, dataflow) of every dataflow the program had made when it would first run one, or when it ended."""
     made: list[Any] = []
     names: dict[str, Any] = {}
     with _runs_replaced(made):
@@ -60,7 +65,7 @@ def plans(path: Path, arguments: Sequence[str] = ()) -> list[tuple[str, str]]:
         except _WouldRun:
             pass
     called = {id(value): name for name, value in names.items()}
-    return [(called.get(id(flow), "flow"), str(flow.explain())) for flow in made]
+    return [(called.get(id(flow), "flow"), flow) for flow in made]
 
 
 @contextmanager

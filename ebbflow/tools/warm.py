@@ -8,33 +8,24 @@ Rule: kernels are compiled the way a program would compile them; warming only as
 
 from __future__ import annotations
 
+import sys
 import time
 
-from rich.console import Console
-
-from ebbflow.native.kernel import compile_all
+from ebbflow.native.kernel import bundle, compile_all
 from ebbflow.native.kernel_cache import directory
-
-EVERY = 10.0  # seconds between lines where there is no terminal to draw a bar on
 
 
 def warm() -> int:
     """Compile what is not kept yet; how many kernels there are."""
     began = time.perf_counter()
-    console = Console(stderr=True)
-    total = compile_all() if console.is_terminal else _with_lines(console)
-
+    total = compile_all()
     print(f"{total} kernels are ready in {directory()} ({time.perf_counter() - began:.1f} s).")
     return total
 
 
-def _with_lines(console: Console) -> int:
-    last = time.perf_counter()
-
-    def say(done: int, total: int) -> None:
-        nonlocal last
-        if time.perf_counter() - last >= EVERY:
-            last = time.perf_counter()
-            console.print(f"compiling kernels, once: {done} of {total}", highlight=False)
-
-    return compile_all(say)
+def wait_for_kernels() -> None:
+    """Compile what is not kept yet, and say why one waits; at once, and in silence, where all is kept."""
+    if bundle() is None:
+        text = "The engine's kernels are compiled now, once on this machine: half a minute on two free cores."
+        print(text, file=sys.stderr, flush=True)
+        compile_all()

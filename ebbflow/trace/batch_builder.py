@@ -10,19 +10,12 @@ Rule: the batch has exactly the keys and rows that were added.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.structs import Words
 from ebbflow.trace.batch import (
-    BITS,
-    DIFF_LANE,
-    ENTRIES,
-    ENTRIES_PUT,
-    FAMILY,
-    FIRST_KEY,
-    HEADER_AT,
-    KEY_COUNT,
-    LANE,
-    RANK_LANE,
-    ROUNDS_LANE,
-    VALUE_LANE,
+    Batch,
+    Draft,
+    Family,
+    Lane,
     begin_draft,
     clear_lanes,
     count_entries,
@@ -36,152 +29,150 @@ from ebbflow.trace.batch import (
     widen,
 )
 from ebbflow.trace.heap import (
-    BULK,
-    CAP,
-    DRAFT,
     LARGE,
-    LEN,
-    PAIR,
-    PTR,
-    STREAM,
+    Worker,
     copy_words,
     drop_vector,
     hash_lanes,
     reserve,
     same,
 )
-from ebbflow.trace.packed_rows import FIRST, NEXT, list_at, new_pack, put_row, rows_in, unpack
+from ebbflow.trace.packed_rows import Pack, list_at, new_pack, put_row, rows_in, unpack
 from ebbflow.trace.segment import VALUE
 from ebbflow.trace.spine import add_batch
-from ebbflow.trace.table import FAMILIES, KEYS, WIDTH
+from ebbflow.trace.table import Table
 
 
 @kernel
-def begin_batch(H, W, tb):
+def begin_batch(worker: Worker, table: Table) -> Pack:
     """Begin a batch of a table's keys.  Returns the pack for their rows; the draft of the batch is in DRAFT."""
-    begin_draft(H, tb, reserve(H, W, W + DRAFT, draft_words(H, tb)))
-    H[W + STREAM + LEN] = 0
-    return new_pack(H, W, H[tb + KEYS] + H[tb + WIDTH] - VALUE, 1)
+    begin_draft(table, Draft(reserve(worker, worker.draft, draft_words(table))))
+    worker.stream.length = 0
+    return new_pack(worker, table.keys + table.widths[0] - VALUE, 1)
 
 
 @kernel
-def put_emitted(H, W, tb, fam, key, deltas, n):
+def put_emitted(worker: Worker, table: Table, fam: Family, key: Words, deltas: Words, n: int) -> None:
     """n rows `rank, diff, values` of a key's second family go to STREAM, the key between."""
-    nk = H[tb + KEYS]
-    w = H[tb + WIDTH + 1]
-    at = H[W + STREAM + LEN]
-    x = reserve(H, W, W + STREAM, at + n * (nk + w)) + at
-    H[W + STREAM + LEN] = at + n * (nk + w)
-    for d in range(deltas, deltas + n * w, w):
-        widen(H, fam + RANK_LANE, H[d])
-        widen(H, fam + DIFF_LANE, H[d + 1])
+    nk = table.keys
+    w = table.widths[1]
+    at = worker.stream.length
+    x = reserve(worker, worker.stream, at + n * (nk + w)) + at
+    worker.stream.length = at + n * (nk + w)
+    for here in range(deltas, deltas + n * w, w):
+        d = Words(here)
+        widen(fam.rank, d[0])
+        widen(fam.diff, d[1])
         for k in range(w - 2):
-            widen(H, fam + VALUE_LANE + k * LANE, H[d + 2 + k])
-        copy_words(H, d, x, 2)
-        copy_words(H, key, x + 2, nk)
-        copy_words(H, d + 2, x + 2 + nk, w - 2)
+            widen(fam.values[k], d[2 + k])
+        copy_words(d, x, 2)
+        copy_words(key, x + 2, nk)
+        copy_words(d + 2, x + 2 + nk, w - 2)
         x += nk + w
 
 
 @kernel
-def put_key_rows(H, W, tb, f, row, n, step, deltas, emitted):
+def put_key_rows(
+    worker: Worker, table: Table, f: Pack, row: Words, n: int, step: int, deltas: Words, emitted: int
+) -> None:
     """Add the next key: n rows `rank, diff, hash, lanes`, and its corrections, so many `rank, diff, values`.
 
     needs:  keys in the order of (hash, lanes), none of them twice; their diffs are those of entries.
     """
-    b = H[W + DRAFT + PTR] + HEADER_AT
-    i = H[b + KEY_COUNT]
-    H[b + KEY_COUNT] = i + 1
-    nk = H[tb + KEYS]
+    b = Draft(worker.draft.pointer).header
+    i = b.key_count
+    b.key_count = i + 1
+    nk = table.keys
     for k in range(nk):
-        widen(H, b + FIRST_KEY + k * LANE, H[row + 3 + k])
-    fam = b + H[b + FAMILY]
-    count_entries(H, fam, i, n)
+        widen(b.first_key[k], row[3 + k])
+    fam = Family(b + b.families[0])
+    count_entries(fam, i, n)
     l = list_at(f, 0)
-    for x in range(row, row + n * step, step):
-        widen(H, fam + RANK_LANE, H[x])
-        widen(H, fam + DIFF_LANE, H[x + 1])
-        for k in range(H[tb + WIDTH] - VALUE):
-            widen(H, fam + VALUE_LANE + k * LANE, H[x + 3 + nk + k])
-        put_row(H, W, f, l, H[x], H[x + 1], x + 3)
-    for other in range(1, H[tb + FAMILIES]):
-        count_entries(H, b + H[b + FAMILY + other], i, emitted if other == 1 else 0)
+    for at in range(row, row + n * step, step):
+        x = Words(at)
+        widen(fam.rank, x[0])
+        widen(fam.diff, x[1])
+        for k in range(table.widths[0] - VALUE):
+            widen(fam.values[k], x[3 + nk + k])
+        put_row(worker, f, l, x[0], x[1], x + 3)
+    for other in range(1, table.families):
+        count_entries(Family(b + b.families[other]), i, emitted if other == 1 else 0)
     if emitted:
-        put_emitted(H, W, tb, b + H[b + FAMILY + 1], row + 3, deltas, emitted)
+        put_emitted(worker, table, Family(b + b.families[1]), row + 3, deltas, emitted)
 
 
 @inline
-def put_column(H, b, lane, first, at, step, n):
+def put_column(b: Batch, lane: Lane, first: int, at: Words, step: int, n: int) -> None:
     """Items of a lane from the first on: n words, one every `step`."""
-    if H[lane + BITS]:
+    if lane.bits:
         for i in range(n):
-            put_item(H, b, lane, first + i, H[at + i * step])
+            put_item(b, lane, first + i, at[i * step])
 
 
 @kernel
-def put_entries(H, b, fam, first, p, step, values, n):
+def put_entries(b: Batch, fam: Family, first: int, p: Words, step: int, values: int, n: int) -> None:
     """Entries of the family at fam from the first on: n rows, rank and diff first, their values from `values` on."""
-    put_column(H, b, fam + RANK_LANE, first, p, step, n)
-    put_column(H, b, fam + DIFF_LANE, first, p + 1, step, n)
+    put_column(b, fam.rank, first, p, step, n)
+    put_column(b, fam.diff, first, p + 1, step, n)
     for k in range(step - values):
-        put_column(H, b, fam + VALUE_LANE + k * LANE, first, p + values + k, step, n)
+        put_column(b, fam.values[k], first, p + values + k, step, n)
 
 
 @kernel
-def write_keys(H, W, tb, d, b, f):
+def write_keys(worker: Worker, table: Table, d: Draft, b: Batch, f: Pack) -> None:
     """Write everything that was added into the batch."""
-    nk = H[tb + KEYS]
-    w = nk + H[tb + WIDTH]
-    w1 = nk + H[tb + WIDTH + 1]
-    fam = family_at(H, b, 0)
-    emitted = H[W + STREAM + PTR]
-    end = emitted + H[W + STREAM + LEN]
-    before = reserve(H, W, W + PAIR, nk + 1)
+    nk = table.keys
+    w = nk + table.widths[0]
+    w1 = nk + table.widths[1]
+    fam = family_at(b, 0)
+    emitted = worker.stream.pointer
+    end = emitted + worker.stream.length
+    before = reserve(worker, worker.pair, nk + 1)
     l = list_at(f, 0)
-    c = H[l + FIRST]
+    c = l.first
     i = -1
     e = 0
     while c:
-        n = rows_in(H, f, l, c)
-        rows = reserve(H, W, W + BULK, n * w)
-        unpack(H, f, c, n, rows, w, 2)
-        put_entries(H, b, fam, e, rows, w, 2 + nk, n)
+        n = rows_in(f, l, c)
+        rows = reserve(worker, worker.bulk, n * w)
+        unpack(f, c, n, rows, w, 2)
+        put_entries(b, fam, e, rows, w, 2 + nk, n)
         for j in range(n):
             key = rows + j * w + 2
-            if i >= 0 and same(H, key, before, nk):
+            if i >= 0 and same(key, before, nk):
                 continue
-            copy_words(H, key, before, nk)
-            i = put_key(H, d, b, key, hash_lanes(H, key, nk))
-            put_start(H, b, fam, i, e + j)
-            if H[tb + FAMILIES] > 1:
-                other = family_at(H, b, 1)
+            copy_words(key, before, nk)
+            i = put_key(d, b, key, hash_lanes(key, nk))
+            put_start(b, fam, i, e + j)
+            if table.families > 1:
+                other = family_at(b, 1)
                 m = 0
-                while emitted + m * w1 < end and same(H, emitted + m * w1 + 2, key, nk):
+                while emitted + m * w1 < end and same(emitted + m * w1 + 2, key, nk):
                     m += 1
-                put_start(H, b, other, i, H[d + ENTRIES_PUT + 1])
-                put_entries(H, b, other, H[d + ENTRIES_PUT + 1], emitted, w1, 2 + nk, m)
-                H[d + ENTRIES_PUT + 1] += m
+                put_start(b, other, i, d.entries_put[1])
+                put_entries(b, other, d.entries_put[1], emitted, w1, 2 + nk, m)
+                d.entries_put[1] += m
                 emitted += m * w1
         e += n
-        c = H[c + NEXT]
-    H[d + ENTRIES_PUT] = e
+        c = c.next
+    d.entries_put[0] = e
 
 
 @kernel
-def finish_batch(H, W, tb, f, rounds):
+def finish_batch(worker: Worker, table: Table, f: Pack, rounds: int) -> None:
     """Finish the batch of keys with rows of these rounds, and add it to the table's spine if it has any."""
-    d = H[W + DRAFT + PTR]
-    draft = d + HEADER_AT
-    if H[draft + KEY_COUNT]:
-        for family in range(H[tb + FAMILIES]):
-            fam = draft + H[draft + FAMILY + family]
-            if H[fam + ENTRIES]:
-                widen(H, fam + ROUNDS_LANE, rounds)
-        b = lay_batch(H, W, d)
-        clear_lanes(H, b)
-        write_keys(H, W, tb, d, b, f)
-        end_batch(H, d, b)
-        add_batch(H, W, tb, b)
-    H[W + STREAM + LEN] = 0
-    if H[W + STREAM + CAP] >= LARGE:
-        drop_vector(H, W, W + STREAM)
+    d = Draft(worker.draft.pointer)
+    draft = d.header
+    if draft.key_count:
+        for family in range(table.families):
+            fam = Family(draft + draft.families[family])
+            if fam.entries:
+                widen(fam.rounds, rounds)
+        b = lay_batch(worker, d)
+        clear_lanes(b)
+        write_keys(worker, table, d, b, f)
+        end_batch(d, b)
+        add_batch(worker, table, b)
+    worker.stream.length = 0
+    if worker.stream.capacity >= LARGE:
+        drop_vector(worker, worker.stream)

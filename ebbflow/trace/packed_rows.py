@@ -10,18 +10,41 @@ Rule: each list is read back as it was written, in the same order.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.trace.heap import alloc, release
+from ebbflow.native.structs import At, Struct, Words, several
+from ebbflow.trace.heap import Worker, alloc, release
 
-# ---- a pack: the lanes of its rows, their usual rank and diff, how many rows there are, how many odd ones, its lists
-LANES, RANK, DIFF, ROWS, ODD, LISTS = 0, 1, 2, 3, 4, 5
-BITS = 6  # of the hash, by which rows are told apart, where there is a list for each of their values
-FIRST_LIST = 8
-# ---- a list: its first chunk, its last one, where the next row goes (0: into a new chunk), whether the last is wide --
-FIRST, LAST, END, LAST_WIDE = 0, 1, 2, 3
-LIST = 4
-# ---- a chunk: the next one, how many rows it has once it is closed, whether they are wide, then the rows ------------
-NEXT, HOLDS, WIDE = 0, 1, 2
-HEAD = 3
+
+class Chunk(Struct):
+    """Some rows of a list."""
+
+    next: At[Chunk]
+    holds: int  # how many rows it has once it is closed
+    wide: int  # whether they are wide
+    rows: Words = several(0)
+
+
+class List(Struct):
+    """Rows in the order in which they were put."""
+
+    first: At[Chunk]
+    last: At[Chunk]
+    end: Words  # where the next row goes, 0: into a new chunk
+    last_wide: int  # whether the last chunk is wide
+
+
+class Pack(Struct, words=8):
+    """Lists of packed rows."""
+
+    lanes: int  # of a row
+    rank: int  # the usual rank and diff
+    diff: int
+    rows: int  # how many there are, and how many odd ones
+    odd: int
+    list_count: int
+    bits: int  # of the hash, by which rows are told apart, where there is a list for each of their values
+    unused: int
+    lists: List = several(0)
+
 
 CHUNK = 256  # words, if it then has room for some rows
 LEAST_ROWS = 4
@@ -31,174 +54,174 @@ LOW = 0xFFFFFFFF
 
 
 @inline
-def row_words(lanes, wide):
+def row_words(lanes: int, wide: int) -> int:
     return lanes + 2 if wide else max(1, (lanes + 1) >> 1)
 
 
 @inline
-def chunk_words(lanes, wide):
+def chunk_words(lanes: int, wide: int) -> int:
     """How large a chunk of such rows is."""
-    return max(CHUNK, HEAD + LEAST_ROWS * row_words(lanes, wide))
+    return max(CHUNK, Chunk.SIZE + LEAST_ROWS * row_words(lanes, wide))
 
 
 @inline
-def fits_half(word):
+def fits_half(word: int) -> bool:
     return -HALF <= word and word < HALF
 
 
 @inline
-def both(one, two):
+def both(one: int, two: int) -> int:
     """Two lanes in a word, so that words are in the order of their lanes."""
     return (one << 32) | (two + HALF)
 
 
 @inline
-def first_of(word):
+def first_of(word: int) -> int:
     return word >> 32
 
 
 @inline
-def second_of(word):
+def second_of(word: int) -> int:
     return (word & LOW) - HALF
 
 
 @inline
-def list_at(f, i):
-    return f + FIRST_LIST + i * LIST
+def list_at(f: Pack, i: int) -> List:
+    return f.lists[i]
 
 
 @kernel
-def new_pack(H, W, lanes, lists):
+def new_pack(worker: Worker, lanes: int, lists: int) -> Pack:
     """A pack of so many lists, all of them empty."""
-    words = FIRST_LIST + lists * LIST
-    f = alloc(H, W, words)
+    words = Pack.SIZE + lists * List.SIZE
+    f = Pack(alloc(worker, words))
     for i in range(words):
-        H[f + i] = 0
-    H[f + LANES] = lanes
-    H[f + LISTS] = lists
+        Words(f)[i] = 0
+    f.lanes = lanes
+    f.list_count = lists
     return f
 
 
 @inline
-def rows_at_end(H, f, l):
+def rows_at_end(f: Pack, l: List) -> int:
     """How many rows the last chunk of a list has, if it may get more."""
-    return (H[l + END] - H[l + LAST] - HEAD) // row_words(H[f + LANES], H[l + LAST_WIDE])
+    return (l.end - l.last - Chunk.SIZE) // row_words(f.lanes, l.last_wide)
 
 
 @kernel
-def add_chunk(H, W, f, l, wide):
+def add_chunk(worker: Worker, f: Pack, l: List, wide: int) -> Words:
     """One more chunk at the end of a list.  Returns where its first row goes."""
-    c = alloc(H, W, chunk_words(H[f + LANES], wide))
-    H[c + NEXT] = 0
-    H[c + WIDE] = wide
-    last = H[l + LAST]
+    c = Chunk(alloc(worker, chunk_words(f.lanes, wide)))
+    c.next = Chunk(0)
+    c.wide = wide
+    last = l.last
     if last:
-        H[last + HOLDS] = rows_at_end(H, f, l)
-        H[last + NEXT] = c
+        last.holds = rows_at_end(f, l)
+        last.next = c
     else:
-        H[l + FIRST] = c
-    H[l + LAST] = c
-    H[l + LAST_WIDE] = wide
-    return c + HEAD
+        l.first = c
+    l.last = c
+    l.last_wide = wide
+    return c.rows
 
 
 @inline
-def room_for(H, W, f, l, odd):
+def room_for(worker: Worker, f: Pack, l: List, odd: int) -> Words:
     """Where the next row of a list goes: behind the last one, or into a new chunk if there is no room for such a row.
 
     leaves: in LAST_WIDE, how it is to be put.
     """
-    e = H[l + END]
-    wide = H[l + LAST_WIDE]
-    if e == 0 or odd > wide or e + row_words(H[f + LANES], wide) > H[l + LAST] + chunk_words(H[f + LANES], wide):
-        wide = 1 if odd or H[f + ODD] * MANY_ODD > H[f + ROWS] else 0
-        e = add_chunk(H, W, f, l, wide)
-    H[l + END] = e + row_words(H[f + LANES], wide)
+    e = l.end
+    wide = l.last_wide
+    if e == 0 or odd > wide or e + row_words(f.lanes, wide) > l.last + chunk_words(f.lanes, wide):
+        wide = 1 if odd or f.odd * MANY_ODD > f.rows else 0
+        e = add_chunk(worker, f, l, wide)
+    l.end = e + row_words(f.lanes, wide)
     return e
 
 
 @inline
-def put_row(H, W, f, l, rank, diff, row):
+def put_row(worker: Worker, f: Pack, l: List, rank: int, diff: int, row: Words) -> None:
     """Put one row, whose lanes stand side by side, at the end of a list."""
-    lanes = H[f + LANES]
-    if H[f + ROWS] == 0:
-        H[f + RANK] = rank
-        H[f + DIFF] = diff
-    odd = 0 if rank == H[f + RANK] and diff == H[f + DIFF] else 1
+    lanes = f.lanes
+    if f.rows == 0:
+        f.rank = rank
+        f.diff = diff
+    odd = 0 if rank == f.rank and diff == f.diff else 1
     for k in range(lanes):
-        if not fits_half(H[row + k]):
+        if not fits_half(row[k]):
             odd = 1
-    H[f + ROWS] += 1
-    H[f + ODD] += odd
-    e = room_for(H, W, f, l, odd)
-    if H[l + LAST_WIDE]:
-        H[e] = rank
-        H[e + 1] = diff
+    f.rows += 1
+    f.odd += odd
+    e = room_for(worker, f, l, odd)
+    if l.last_wide:
+        e[0] = rank
+        e[1] = diff
         for k in range(lanes):
-            H[e + 2 + k] = H[row + k]
+            e[2 + k] = row[k]
     else:
         for k in range(0, lanes - 1, 2):
-            H[e + (k >> 1)] = both(H[row + k], H[row + k + 1])
+            e[k >> 1] = both(row[k], row[k + 1])
         if lanes & 1:
-            H[e + (lanes >> 1)] = H[row + lanes - 1] << 32
+            e[lanes >> 1] = row[lanes - 1] << 32
 
 
 @inline
-def rows_in(H, f, l, c):
+def rows_in(f: Pack, l: List, c: Chunk) -> int:
     """How many rows a chunk of a list has."""
-    return rows_at_end(H, f, l) if c == H[l + LAST] else H[c + HOLDS]
+    return rows_at_end(f, l) if c == l.last else c.holds
 
 
 @kernel
-def unpack(H, f, c, n, to, step, skip):
+def unpack(f: Pack, c: Chunk, n: int, to: Words, step: int, skip: int) -> None:
     """The n rows of a chunk, one every `step` words: rank and diff first, the lanes from word `skip` on."""
-    lanes = H[f + LANES]
-    e = c + HEAD
-    if H[c + WIDE]:
+    lanes = f.lanes
+    e = c.rows
+    if c.wide:
         for _ in range(n):
-            H[to] = H[e]
-            H[to + 1] = H[e + 1]
+            to[0] = e[0]
+            to[1] = e[1]
             for k in range(lanes):
-                H[to + skip + k] = H[e + 2 + k]
+                to[skip + k] = e[2 + k]
             to += step
             e += 2 + lanes
         return
     words = row_words(lanes, 0)
-    rank = H[f + RANK]
-    diff = H[f + DIFF]
+    rank = f.rank
+    diff = f.diff
     for _ in range(n):
-        H[to] = rank
-        H[to + 1] = diff
+        to[0] = rank
+        to[1] = diff
         for k in range(0, lanes - 1, 2):
-            H[to + skip + k] = first_of(H[e + (k >> 1)])
-            H[to + skip + k + 1] = second_of(H[e + (k >> 1)])
+            to[skip + k] = first_of(e[k >> 1])
+            to[skip + k + 1] = second_of(e[k >> 1])
         if lanes & 1:
-            H[to + skip + lanes - 1] = first_of(H[e + (lanes >> 1)])
+            to[skip + lanes - 1] = first_of(e[lanes >> 1])
         to += step
         e += words
 
 
 @inline
-def release_chunk(H, W, f, c):
-    release(H, W, c, chunk_words(H[f + LANES], H[c + WIDE]))
+def release_chunk(worker: Worker, f: Pack, c: Chunk) -> None:
+    release(worker, Words(c), chunk_words(f.lanes, c.wide))
 
 
 @kernel
-def empty_list(H, W, f, l):
+def empty_list(worker: Worker, f: Pack, l: List) -> None:
     """Give the chunks of a list back."""
-    c = H[l + FIRST]
+    c = l.first
     while c:
-        after = H[c + NEXT]
-        release_chunk(H, W, f, c)
+        after = c.next
+        release_chunk(worker, f, c)
         c = after
-    H[l + FIRST] = 0
-    H[l + LAST] = 0
-    H[l + END] = 0
+    l.first = Chunk(0)
+    l.last = Chunk(0)
+    l.end = Words(0)
 
 
 @kernel
-def drop_pack(H, W, f):
+def drop_pack(worker: Worker, f: Pack) -> None:
     """Give back a pack with all its rows."""
-    for i in range(H[f + LISTS]):
-        empty_list(H, W, f, list_at(f, i))
-    release(H, W, f, FIRST_LIST + H[f + LISTS] * LIST)
+    for i in range(f.list_count):
+        empty_list(worker, f, list_at(f, i))
+    release(worker, Words(f), Pack.SIZE + f.list_count * List.SIZE)

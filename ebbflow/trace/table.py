@@ -11,118 +11,157 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import prefetch
-from ebbflow.trace.heap import alloc, hash_lanes, release, same
+from ebbflow.native.structs import At, Struct, Words, several
+from ebbflow.trace.heap import Segment, Vector, Worker, alloc, hash_lanes, release, same
 
-# ---- a table -----------------------------------------------------------------------------------
-KEYS, RECORD, MASK, SLOTS_AT, COUNT, FAMILIES, SWEEP_AT, FOLDS = 0, 1, 2, 3, 4, 5, 6, 7
-WIDTH = 8  # the width of an entry of each family: up to three words
-SPINE = 11  # the address of the spine behind the table, 0 when nothing was sealed
-HAND, MARK = 12, 13  # of the sweep: its place, and the last slice in which a key was used that it calls cold
-EVICT_AT, LAST_COUNT = 14, 15  # how many keys are too many; how many there were when it last looked
-SWEEP_FUEL = 16  # slots that may be looked at, saved up so that a sweep is worth its while
-TABLE = 18
-# ---- a record: the key's lanes, then --------------------------------------------------------------
-QUEUED, DONE, SEGMENTS = 0, 1, 3
-HEAD = 2  # of an arrangement: the first of the rows that wait; of a reduction: the slice's number and its run there
-SEGMENT = 5
+
+class Spine(Struct):
+    """The batches behind a table, and their merges."""
+
+    batches: Vector
+    merges: Vector
+
+
+class Table(Struct, words=18):
+    """A table of keys."""
+
+    keys: int  # lanes of a key
+    record: int  # words of a key record
+    mask: int
+    slots: Words
+    count: int
+    families: int
+    sweep_at: int
+    folds: Words  # what to add up, 0 where nothing is
+    widths: Words = several(3)  # of an entry of each family
+    spine: At[Spine]  # behind the table, 0 when nothing was sealed
+    hand: int  # of the sweep: its place, and the last slice in which a key was used that it calls cold
+    mark: int
+    evict_at: int  # how many keys are too many; how many there were when it last looked
+    last_count: int
+    sweep_fuel: int  # slots that may be looked at, saved up so that a sweep is worth its while
+    hangs_index: int  # whether the head of a record may be the address of an ordered index
+
+
+def marks_words(families: int) -> int:
+    """How many words a key record has behind its lanes."""
+    return Marks.FIELDS["segments"].offset + families * Segment.SIZE
+
+
+class Record(Struct):
+    """A key record: the key's lanes, then its marks."""
+
+    lanes: Words = several(0)
+
+
+class Marks(Struct):
+    """What a key record has behind the key's lanes."""
+
+    queued: int
+    done: int
+    # of an arrangement: the first of the rows that wait; of a reduction: the slice's number and its run there; of a
+    # window: its index
+    head: int
+    segments: Segment = several(3)
+
 
 ADDRESS = (1 << 44) - 1
 AHEAD = 16  # slots whose records are asked for before they are looked at
 
 
 @inline
-def tag_of(h):
+def tag_of(h: int) -> int:
     return (h >> 43) << 44
 
 
 @kernel
-def find(H, tb, key, h):
+def find(table: Table, key: Words, h: int) -> Record:
     """The record of the key at address `key`, 0 when there is none."""
-    mask = H[tb + MASK]
-    slots = H[tb + SLOTS_AT]
-    n = H[tb + KEYS]
+    mask = table.mask
+    slots = table.slots
+    n = table.keys
     i = h & mask
     tag = tag_of(h)
     while True:
-        word = H[slots + i]
+        word = slots[i]
         if word == 0:
-            return 0
+            return Record(0)
         if (word & ~ADDRESS) == tag:
-            rc = word & ADDRESS
-            if same(H, rc, key, n):
-                return rc
+            record = Record(word & ADDRESS)
+            if same(record.lanes, key, n):
+                return record
         i = (i + 1) & mask
 
 
 @kernel
-def place_record(H, tb, rc, h):
-    mask = H[tb + MASK]
-    slots = H[tb + SLOTS_AT]
+def place_record(table: Table, record: Record, h: int) -> None:
+    mask = table.mask
+    slots = table.slots
     i = h & mask
-    while H[slots + i]:
+    while slots[i]:
         i = (i + 1) & mask
-    H[slots + i] = tag_of(h) | rc
+    slots[i] = tag_of(h) | record
 
 
 @kernel
-def resize(H, W, tb, size):
+def resize(worker: Worker, table: Table, size: int) -> None:
     """Spread the records over `size` slots, a power of two."""
-    old = H[tb + SLOTS_AT]
-    n = H[tb + MASK] + 1
-    slots = alloc(H, W, size)
+    old = table.slots
+    n = table.mask + 1
+    slots = alloc(worker, size)
     for i in range(size):
-        H[slots + i] = 0
-    H[tb + SLOTS_AT] = slots
-    H[tb + MASK] = size - 1
+        slots[i] = 0
+    table.slots = slots
+    table.mask = size - 1
     for i in range(n):
         if i + AHEAD < n:
-            prefetch(H[old + i + AHEAD] & ADDRESS)
-        if H[old + i]:
-            rc = H[old + i] & ADDRESS
-            place_record(H, tb, rc, hash_lanes(H, rc, H[tb + KEYS]))
+            prefetch(old[i + AHEAD] & ADDRESS)
+        if old[i]:
+            record = Record(old[i] & ADDRESS)
+            place_record(table, record, hash_lanes(record.lanes, table.keys))
     if n:
-        release(H, W, old, n)
+        release(worker, old, n)
 
 
 @kernel
-def add_key(H, W, tb, key, h):
+def add_key(worker: Worker, table: Table, key: Words, h: int) -> Record:
     """A new, empty record for the key."""
-    if H[tb + COUNT] * 2 > H[tb + MASK]:
-        resize(H, W, tb, (H[tb + MASK] + 1) * 2)
-    n = H[tb + KEYS]
-    size = H[tb + RECORD]
-    rc = alloc(H, W, size)
+    if table.count * 2 > table.mask:
+        resize(worker, table, (table.mask + 1) * 2)
+    n = table.keys
+    size = table.record
+    record = Record(alloc(worker, size))
     for i in range(n):
-        H[rc + i] = H[key + i]
+        record.lanes[i] = key[i]
     for i in range(n, size):
-        H[rc + i] = 0
-    H[tb + COUNT] += 1
-    place_record(H, tb, rc, h)
-    return rc
+        record.lanes[i] = 0
+    table.count += 1
+    place_record(table, record, h)
+    return record
 
 
 @kernel
-def forget_key(H, tb, rc, h):
+def forget_key(table: Table, record: Record, h: int) -> None:
     """Take a record out of the table; those behind it move up, so that no search ends too early."""
-    mask = H[tb + MASK]
-    slots = H[tb + SLOTS_AT]
+    mask = table.mask
+    slots = table.slots
     i = h & mask
-    while (H[slots + i] & ADDRESS) != rc:
+    while (slots[i] & ADDRESS) != record:
         i = (i + 1) & mask
     j = i
     while True:
         j = (j + 1) & mask
-        word = H[slots + j]
+        word = slots[j]
         if word == 0:
             break
-        home = hash_lanes(H, word & ADDRESS, H[tb + KEYS]) & mask
+        home = hash_lanes(Words(word & ADDRESS), table.keys) & mask
         if ((j - home) & mask) >= ((j - i) & mask):
-            H[slots + i] = word
+            slots[i] = word
             i = j
-    H[slots + i] = 0
-    H[tb + COUNT] -= 1
+    slots[i] = 0
+    table.count -= 1
 
 
 @inline
-def segment_of(H, tb, rc, family):
-    return rc + H[tb + KEYS] + SEGMENTS + family * SEGMENT
+def segment_of(table: Table, record: Record, family: int) -> Segment:
+    return Marks(record + table.keys).segments[family]

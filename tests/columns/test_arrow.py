@@ -29,7 +29,7 @@ from ebbflow.columns.schema import (
 )
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import TypeMismatch
-from ebbflow.native.kernel import memory, twin
+from ebbflow.native.kernel import twin
 
 MONEY = Type("decimal", 9, 2)
 WHOLE = [(pa.int64(), 64), (pa.int32(), 32), (pa.int16(), 16), (pa.int8(), 8)]
@@ -209,13 +209,13 @@ def interrupted(*_):
 
 def test_elements_are_read_as_their_twin_reads_them():
     raw = np.frombuffer(np.random.default_rng(3).bytes(256), np.int64)
-    at, H = raw.ctypes.data, memory()
+    at = raw.ctypes.data
     for form, size in ((arrow.WORD, 8), (arrow.HALF, 4), (arrow.UNSIGNED_SHORT, 2), (arrow.BYTE, 1), (arrow.REAL, 8)):
         n = 256 // size
         found = np.empty(n, np.int64)
-        arrow.read_numbers(H, form, NULL, -(NULL + 1), at, 0, n, found.ctypes.data // 8 - 1)
+        arrow.read_numbers(form, NULL, -(NULL + 1), at, 0, n, found.ctypes.data // 8 - 1)
         with np.errstate(over="ignore"):
-            assert found.tolist() == [int(twin(arrow.element)(H, form, at, i)) for i in range(n)]
+            assert found.tolist() == [int(twin(arrow.element)(form, at, i)) for i in range(n)]
 
 
 def test_times_of_day_are_those_of_encode():

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns import exact_sums as w
-from ebbflow.native.kernel import address_of, memory
+from ebbflow.native.kernel import address_of
 
 WORDS = st.integers(-(2**63) + 1, 2**63 - 1) | st.sampled_from([0, 1, -1, 2**63 - 1, -(2**63) + 1, 2**32, -(2**32)])
 DIFFS = st.integers(-(2**31), 2**31) | st.integers(-3, 3)
@@ -32,7 +32,7 @@ def from_lane(lane):
 
 def call(kernel, *args):
     """Call a kernel on totals, each given as an array."""
-    return kernel(memory(), *(address_of(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
+    return kernel(*(address_of(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
 def ints(pairs):

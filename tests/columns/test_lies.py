@@ -17,7 +17,7 @@ from ebbflow.columns.arrow import count_nulls
 from ebbflow.columns.lanes import check_arrow
 from ebbflow.columns.text_pool import are_ascii, are_rising
 from ebbflow.errors import TypeMismatch
-from ebbflow.native.kernel import address_of, memory
+from ebbflow.native.kernel import address_of
 
 ROOT = Path(__file__).parents[2]
 LEAST = 1300  # so many lies at least
@@ -45,7 +45,7 @@ def test_offsets_that_never_fall_are_told_from_others(wide, start):
             held = np.zeros((len(offsets) + 9) // 2 * 2, offsets.dtype)
             held[: len(offsets)] = offsets
             at = 8 * (address_of(held.view(np.int64)) + 1) if not wide else 8 * (address_of(held) + 1)
-            return bool(are_rising(memory(), at, int(wide), start, n))
+            return bool(are_rising(at, int(wide), start, n))
 
         assert rising(rises)
         for i in range(start, start + n):
@@ -62,11 +62,11 @@ def test_text_is_ascii_between_two_addresses():
     at = 8 * (address_of(data.view(np.int64)) + 1)
     for begin in range(20):
         for end in range(begin, 40):
-            assert are_ascii(memory(), at + begin, at + end)
+            assert are_ascii(at + begin, at + end)
             for place in (begin - 1, begin, (begin + end) // 2, end - 1, end):
                 if 0 <= place < 64:
                     data[place] = 0xC3
-                    assert bool(are_ascii(memory(), at + begin, at + end)) == (not begin <= place < end), (
+                    assert bool(are_ascii(at + begin, at + end)) == (not begin <= place < end), (
                         begin,
                         end,
                         place,
@@ -83,7 +83,7 @@ def test_nulls_are_counted():
     at = 8 * (address_of(held.view(np.int64)) + 1)
     for start in (0, 1, 7, 8, 63, 64, 65, 130):
         for n in (0, 1, 8, 63, 64, 65, 500):
-            assert count_nulls(memory(), at, start, n) == n - bits[start : start + n].sum()
+            assert count_nulls(at, start, n) == n - bits[start : start + n].sum()
 
 
 def test_a_time_whose_offsets_lie_is_not_quoted():

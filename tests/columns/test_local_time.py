@@ -8,7 +8,7 @@ import pytest
 
 from ebbflow.columns import zones
 from ebbflow.columns.local_time import from_local, to_local
-from ebbflow.native.kernel import address_of, memory, twin
+from ebbflow.native.kernel import address_of, twin
 from tests.columns.test_zones import EPOCH, FIRST, LAST, MICRO, instants_of
 
 ZONES = [
@@ -30,18 +30,18 @@ def test_kernels_give_what_zones_say(zone):
     at, n, asked = address_of(words), int(words[0]), 0
     name = zones.checked(zone) or "UTC"
     for x in instants_of(words.tolist(), rng, 200):
-        assert to_local(memory(), at, x) == lane(zones.to_local(EPOCH + x * MICRO, name)), (zone, EPOCH + x * MICRO)
-        low, high = sorted((to_local(memory(), at, x), to_local(memory(), at, x - 1) + 1))  # of a gap or an overlap
+        assert to_local(at, x) == lane(zones.to_local(EPOCH + x * MICRO, name)), (zone, EPOCH + x * MICRO)
+        low, high = sorted((to_local(at, x), to_local(at, x - 1) + 1))  # of a gap or an overlap
         asked += 1
         for shown in (low - SECOND, low, (low + high) // 2, high - 1, high, high + SECOND):
             if FIRST <= shown <= LAST:
                 wall = EPOCH + shown * MICRO
-                assert from_local(memory(), at, shown, 0) == lane(zones.from_local(wall, name)), (zone, wall)
+                assert from_local(at, shown, 0) == lane(zones.from_local(wall, name)), (zone, wall)
     for x in [*words[2 : 2 + n].tolist(), *instants_of(words.tolist(), rng, 0)]:
-        shown = EPOCH + to_local(memory(), at, x) * MICRO  # in the middle of some gaps is a midnight
+        shown = EPOCH + to_local(at, x) * MICRO  # in the middle of some gaps is a midnight
         for day in (shown.date(), shown.date() + timedelta(days=1)):
             wanted, midnight = zones.day_start(day, name), datetime.combine(day, datetime.min.time())
-            assert from_local(memory(), at, lane(midnight), 1) == lane(wanted), (zone, midnight)
+            assert from_local(at, lane(midnight), 1) == lane(wanted), (zone, midnight)
     assert asked >= (900 if n > 100 else 20)
 
 
@@ -50,9 +50,9 @@ def test_kernels_are_their_twins():
     words = np.array(zones.table_of("Australia/Lord_Howe"), np.int64)
     at = address_of(words)
     for x in instants_of(words.tolist(), rng, 20):
-        assert to_local(memory(), at, x) == twin(to_local)(memory(), at, x)
+        assert to_local(at, x) == twin(to_local)(at, x)
         for day in (0, 1):
-            assert from_local(memory(), at, x, day) == twin(from_local)(memory(), at, x, day)
+            assert from_local(at, x, day) == twin(from_local)(at, x, day)
 
 
 def test_going_there_and_back_gives_an_instant_that_clocks_show_alike():
@@ -60,6 +60,6 @@ def test_going_there_and_back_gives_an_instant_that_clocks_show_alike():
         words = np.array(zones.table_of(zones.checked(zone)), np.int64)
         at = address_of(words)
         for x in instants_of(words.tolist(), random.Random(zone), 40):
-            shown = to_local(memory(), at, x)
-            back = from_local(memory(), at, shown, 0)
-            assert back <= x and to_local(memory(), at, back) == shown
+            shown = to_local(at, x)
+            back = from_local(at, shown, 0)
+            assert back <= x and to_local(at, back) == shown

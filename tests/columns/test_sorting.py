@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns import sorting
-from ebbflow.native.kernel import lanes_of, memory
+from ebbflow.native.kernel import lanes_of
 
 
 def order_of(keys):
@@ -115,17 +115,17 @@ def test_rows_that_stand_in_order_are_known_as_such(lanes, data):
     row = st.tuples(*[st.sampled_from([-(2**63), 0, 1, 2**63 - 1])] * lanes)
     rows = data.draw(st.lists(row, max_size=8).flatmap(lambda rows: st.sampled_from([rows, sorted(rows)])))
     _held, starts = lanes_of(np.array(rows, np.int64).reshape(len(rows), lanes).T.copy())
-    assert sorting.are_sorted(memory(), starts, len(rows)) == (rows == sorted(rows))
+    assert sorting.are_sorted(starts, len(rows)) == (rows == sorted(rows))
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4])
 @pytest.mark.parametrize("at", [1, sorting.AT_ONCE - 1, sorting.AT_ONCE, sorting.AT_ONCE + 1, 2 * sorting.AT_ONCE + 6])
 def test_one_row_out_of_order_among_many_is_found(lanes, at):
     rows = np.stack([np.arange(2 * sorting.AT_ONCE + 7) // 3] * lanes)
-    assert sorting.are_sorted(memory(), lanes_of(rows)[1], rows.shape[1])
+    assert sorting.are_sorted(lanes_of(rows)[1], rows.shape[1])
     rows[-1, at] = -1
     rows[:-1, at] = rows[:-1, at - 1]
-    assert not sorting.are_sorted(memory(), lanes_of(rows)[1], rows.shape[1])
+    assert not sorting.are_sorted(lanes_of(rows)[1], rows.shape[1])
 
 
 @pytest.mark.interpreted
@@ -151,7 +151,7 @@ def test_rows_that_are_sifted_add_up_to_what_they_did(lanes, bits, room, data):
         for *row, diff in columns.T.tolist():
             found[tuple(row)] += diff
 
-    while (at := int(sorting.sift(memory(), starts, rows[-1], last, out, state, at))) < rows.shape[1]:
+    while (at := int(sorting.sift(starts, rows[-1], last, out, state, at))) < rows.shape[1]:
         assert state[0] == room
         take(out)
         state[0] = 0
@@ -166,7 +166,7 @@ def test_rows_that_are_sifted_add_up_to_what_they_did(lanes, bits, room, data):
 def test_what_is_taken_back_soon_never_leaves_the_sieve():
     rows = np.repeat(np.arange(1000), 2)[None].copy()
     words, last, state = np.tile([1, -1], 1000), np.zeros((4, 2), np.int64), np.array([0, 62])
-    assert sorting.sift(memory(), lanes_of(rows)[1], words, last, np.empty((2, 0), np.int64), state, 0) == 2000
+    assert sorting.sift(lanes_of(rows)[1], words, last, np.empty((2, 0), np.int64), state, 0) == 2000
     assert state[0] == 0 and not last[:, 1].any()
 
 
@@ -174,7 +174,7 @@ def test_what_is_taken_back_soon_never_leaves_the_sieve():
 def test_rows_are_added_up_until_the_room_is_full(rows, room):
     lanes = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T.copy()
     out, ids = np.empty((3, room), np.int64), np.zeros(1 + 32, np.int64)
-    reached = sorting.add_up(memory(), lanes_of(lanes)[1], np.array([row[2] for row in rows], np.int64), out, ids, 0)
+    reached = sorting.add_up(lanes_of(lanes)[1], np.array([row[2] for row in rows], np.int64), out, ids, 0)
     wanted = {}
     for row in rows[:reached]:
         wanted[row[:2]] = wanted.get(row[:2], 0) + row[2]

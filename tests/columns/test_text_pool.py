@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import Pool, hash_words, is_utf8, text_compare, text_length, tuples
-from ebbflow.native.kernel import address_of, memory, twin
+from ebbflow.native.kernel import address_of, twin
 
 TEXTS = st.lists(st.none() | st.text(max_size=20) | st.text("ab\0é😀", max_size=20), max_size=40)
 
@@ -50,7 +50,7 @@ def test_bytes_that_are_no_text_are_known_as_such_wherever_they_come_from(given_
     entries = pool.entries()
     places = dict(places_in(entries))
     for raw, id_ in zip(given_, ids, strict=True):
-        assert bool(is_utf8(memory(), places[id_], len(raw))) == is_text(raw)
+        assert bool(is_utf8(places[id_], len(raw))) == is_text(raw)
     assert pool.is_all_utf8 == all(map(is_text, given_))
     assert other.add_entries(entries) and other.is_all_utf8 == pool.is_all_utf8
 
@@ -74,8 +74,8 @@ def test_order_is_that_of_the_bytes_and_length_counts_characters(texts, bits):
     ids = pool.encode_texts(texts)
     for text, id_ in zip(texts, ids, strict=True):
         for other, other_id in zip(texts, ids, strict=True):
-            assert text_compare(memory(), pool.address, id_, other_id) == order(text, other)
-        assert text is None or text_length(memory(), pool.address, id_) == len(text)
+            assert text_compare(pool.address, id_, other_id) == order(text, other)
+        assert text is None or text_length(pool.address, id_) == len(text)
 
 
 def test_thousands_of_texts_share_a_hash_of_eight_bits():
@@ -134,7 +134,7 @@ def test_readers_see_their_ids_while_another_thread_appends():
 
     def read():
         while not done.is_set():
-            if pool.decode(ids).to_pylist() != texts or text_compare(memory(), pool.address, ids[7], ids[8]) != -1:
+            if pool.decode(ids).to_pylist() != texts or text_compare(pool.address, ids[7], ids[8]) != -1:
                 wrong.append(1)
 
     reader = threading.Thread(target=read)
@@ -152,9 +152,9 @@ def test_the_hash_spreads_and_its_twin_agrees():
     key = np.int64(1), np.int64(-2)
     with np.errstate(over="ignore"):
         for n in range(4):
-            args = memory(), np.int64(p + 5), n, np.int64(9), *key
+            args = np.int64(p + 5), n, np.int64(9), *key
             assert hash_words(*args) == twin(hash_words)(*args)
-    hashes = np.array([hash_words(memory(), p + i, 1, 8, 1, 2) for i in range(4096)])
+    hashes = np.array([hash_words(p + i, 1, 8, 1, 2) for i in range(4096)])
     for bit in range(64):
         assert 1700 < ((hashes >> bit) & 1).sum() < 2400
 
@@ -162,12 +162,12 @@ def test_the_hash_spreads_and_its_twin_agrees():
 def test_the_pool_works_interpreted():
     program = """
 from ebbflow.columns.text_pool import (Pool, text_compare)
-from ebbflow.native.kernel import (address_of, memory)
+from ebbflow.native.kernel import address_of
 pool = Pool()
 texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]
 ids = pool.encode_texts(texts)
 assert pool.decode(ids).to_pylist() == texts
-assert text_compare(memory(), pool.address, ids[0], ids[2]) == -1
+assert text_compare(pool.address, ids[0], ids[2]) == -1
 print(ids.tolist())
 """
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.getcwd()}

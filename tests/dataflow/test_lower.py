@@ -265,9 +265,9 @@ def owned(worker):
     """How many keys a worker has; all must be its own."""
     found = 0
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
-        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) and worker.H[nd + kinds.PARTITION_LANES]:
-            for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
-                assert outbox.owner_of(worker.H, worker.W, nd, rc) == worker.me, (cell, cell.key, cell.partition_key)
+        if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) and kinds.Node(nd).partition_lanes:
+            for rc in records(worker.H, int(kinds.Node(nd).table)):
+                assert outbox.owner_of(worker.W, nd, rc) == worker.me, (cell, cell.key, cell.partition_key)
                 found += 1
     return found
 

@@ -148,3 +148,22 @@ def test_what_leaves_a_loop_stays_with_it_when_only_a_later_stage_reads_it():
     flow.output("met", one.join(v, on="b"))  # waits for u and v, and is all that reads the first
     found = flow.compute(u=[(1, 2)], v=[(2,)])
     assert found["two"].rows() == [(2, 1, 1)] and found["met"].rows() == [(1, 2, 1)]
+
+
+def test_a_stage_takes_over_what_its_outputs_need_and_one_without_outputs_is_left_out():
+    flow = ebb.Dataflow()
+    flow.input("t", "a long, b long")
+    flow.input("u", "a long, c long")
+    flow.output("p", flow.sql("select count(t.a) as n from t join u on t.a = u.c"))
+    flow.output("q", flow.sql("select u.a from u join t on u.c = t.b group by cube(u.a)"))
+    flow.output("r", flow.sql("select a from u where c < a"))
+    for stage in cut(flow.graph):  # the index of u that p and q share waits for t and u, and so do p and q for more
+        inputs = {node.name for node in stage.graph.nodes if isinstance(node, n.Input)}
+        assert outputs_of(stage) | stage.exports and stage.imports <= inputs
+    with flow.run() as live:
+        live.insert("u", [(3, 1)])
+        assert {name: table.rows() for name, table in live.commit().items()} == {
+            "p": [(0, 0, 1)],
+            "q": [(None, 0, 1)],
+            "r": [(3, 0, 1)],
+        }

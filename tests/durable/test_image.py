@@ -165,7 +165,7 @@ def test_a_process_that_holds_part_of_a_chain_reads_only_the_rest():
         held.catch_up(chains[t], reading)
         assert held.chain == chains[t] and (held.hashes == hashes[t]).all()
     assert len(again) > 20 and not any(again), "what it held was read again"
-    worker.H[worker.W + h.FREE + 127] += 1  # something that no chain knows of
+    h.Worker(worker.W).free[127] += 1  # something that no chain knows of
     held.catch_up(chains[59], reading)
     assert (held.hashes == hashes[59]).all() and any(again)
     held.catch_up(chains[30], reading)  # and back
@@ -263,6 +263,7 @@ def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
         "me",
         "pool",
         "heap",
+        "header",
         "H",
         "W",
         "callbacks",
@@ -292,10 +293,10 @@ def scribble(random: Random, worker, p: int, n: int) -> None:
         worker.H[at : at + random.choice([1, LINE, 5 * LINE, 2000])] = random.randrange(2)
     if random.random() < 0.3:
         size = random.choice([10, 3000, h.LARGE, 3 * h.LARGE])
-        block = int(h.alloc(worker.H, worker.W, size))
+        block = int(h.alloc(worker.W, size))
         worker.H[block : block + size] = random.randrange(1, 9)
         if random.random() < 0.6:
-            h.release(worker.H, worker.W, block, size)
+            h.release(worker.W, block, size)
 
 
 @pytest.mark.skipif(dirty_pages.watch() is None, reason="this system does not tell which pages were written")
@@ -409,12 +410,12 @@ def test_no_clock_can_be_seen_in_an_image(monkeypatch):
         (worker,) = host.workers
         pages, names = Pages(worker), []
         for t in range(6):
-            block = int(h.alloc(worker.H, worker.W, 2 * h.LARGE))
+            block = int(h.alloc(worker.W, 2 * h.LARGE))
             worker.H[block : block + 2 * h.LARGE] = 7
-            h.release(worker.H, worker.W, block, 2 * h.LARGE)
+            h.release(worker.W, block, 2 * h.LARGE)
             host.advance(edges_at(Random(t), t), ((t,),), ((t + 1,),))
             host.rest()
-            h.alloc(worker.H, worker.W, 2 * h.LARGE)  # whatever lies there
+            h.alloc(worker.W, 2 * h.LARGE)  # whatever lies there
             names.append(files.put({"0": pages.delta()}))
             pages.settle(names[-1])
         found.append(names)
@@ -425,7 +426,7 @@ def test_no_clock_can_be_seen_in_an_image(monkeypatch):
 def test_where_the_columns_of_a_block_lay_is_not_in_an_image():
     host, files = host_of(graph()), Cupboard()
     (worker,) = host.workers
-    columns = int(worker.H[worker.W + h.BLOCK]) + block.COLUMNS_AT
+    columns = block.Block(h.Worker(worker.W).block).columns
     worker.H[columns : columns + 4] = [1, 2, 3, 4]
     pages = Pages(worker)
     pages.settle(files.put({"0": pages.delta()}))

@@ -90,8 +90,8 @@ def test_every_key_lies_with_the_worker_that_owns_it(workers):
     for worker in host.workers:
         for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
             if cell.kind in (kinds.ARRANGE, kinds.REDUCE):
-                for rc in records(worker.H, int(worker.H[nd + kinds.TB])):
-                    assert outbox.owner_of(worker.H, worker.W, nd, rc) == worker.me, cell
+                for rc in records(worker.H, int(kinds.Node(nd).table)):
+                    assert outbox.owner_of(worker.W, nd, rc) == worker.me, cell
                 for key in kept(worker)[cell.number]:
                     assert everywhere.setdefault((cell.number, key), worker.me) == worker.me
     assert set(everywhere.values()) == set(range(workers))
@@ -181,7 +181,7 @@ def test_who_runs_out_of_memory_in_a_thread_keeps_nobody_waiting():
 
     def owner(key):
         row[0] = key
-        return outbox.owner_of(first.H, first.W, first.at[cell.number], address_of(row))
+        return outbox.owner_of(first.W, first.at[cell.number], address_of(row))
 
     key = next(key for key in range(100) if owner(key) == 1)
     few, many = ([("x", (key, b), (0,), 1) for b in range(count)] for count in (10, 60_000))

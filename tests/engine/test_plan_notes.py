@@ -3,7 +3,14 @@
 import pytest
 
 import ebbflow as ebb
+from ebbflow.dataflow.lower import lower
+from ebbflow.dataflow.rewrite import rewrite
+from ebbflow.dataflow.stages import cut
+from ebbflow.engine import plan_notes
 from ebbflow.engine.plan_notes import notes
+from ebbflow.engine.worker import is_running
+from ebbflow.operators import node as kinds
+from tests.meaning.cases import make_case
 
 
 def said(flow, words):
@@ -42,6 +49,31 @@ def test_reductions_outside_loops_take_the_short_cut_and_those_inside_do_not():
     assert said(flow, "short cut: its times are totally ordered; keeps no output") == ["aggregate by"]
     flow.output("once", edges.distinct().iterate(lambda c: c.union(edges).distinct()))
     assert sorted(said(flow, "short cut")) == ["aggregate by", "distinct <-"]
+
+
+def test_a_reduction_says_its_tactic():
+    flow, edges = program()
+    flow.output("degrees", edges.group_by("src").count())
+    assert said(flow, "tactic: totals, a hash table of sums") == ["aggregate by"]
+    flow.output("least", edges.group_by("src").agg(least=ebb.min("dst")))
+    assert said(flow, "tactic: chain scan") == ["aggregate by"]
+    flow = ebb.Dataflow(time=("valid", "system"))
+    flow.output("out", flow.input("xs", "x long").distinct())
+    assert said(flow, "tactic: replay; chain scan, for keys whose times form a chain") == ["distinct <-"]
+
+
+def test_the_tactic_that_is_noted_is_the_one_that_workers_lay_out():
+    """The notes are made without the kernels, so they ask the same question in other words."""
+    seen = set()
+    for number in range(60):
+        graph, _ = rewrite(make_case(5, number)[0].graph)
+        for stage in cut(graph):
+            plan = lower(stage.graph, lambda each: False)
+            for cell in (cell for cell in plan.cells if cell.kind == kinds.REDUCE):
+                told = plan_notes.tactic(plan, cell)
+                assert told.startswith("totals") == is_running(cell, plan), (number, told)
+                seen.add(told.partition(";")[0])
+    assert len(seen) == 4
 
 
 def test_there_is_no_short_cut_with_two_coordinates_or_with_your_own_function():

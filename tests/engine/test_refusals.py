@@ -26,6 +26,7 @@ CODES = {
     h.SUM_OVERFLOW: (NumberOverflow, "leave 64 bits"),
     h.PRODUCT_OVERFLOW: (NumberOverflow, "62 bits"),
     h.COUNT_OVERFLOW: (NumberOverflow, "rows"),
+    h.PARTITION_OVERFLOW: (NumberOverflow, "rows"),
     h.ROUNDS_OVERFLOW: (NeverSettles, "went round"),
     h.LIMIT_REACHED: (NeverSettles, "rounds it was given"),
     h.BACKWARDS: (WrongTime, "back"),
@@ -37,7 +38,7 @@ CODES = {
 def test_every_error_of_the_walk_has_a_sentence_with_its_time(code):
     worker = worker_with_a_reduction()
     (out,) = worker.plan.outputs.values()
-    h.fail(worker.H, worker.W, code, out.number, 2, 12345)
+    h.fail(worker.W, code, out.number, 2, 12345)
     error = refusal(worker)
     kind, part = CODES[code]
     assert type(error) is kind and part in error.what
@@ -57,7 +58,7 @@ def test_the_walk_knows_no_other_errors():
 
 def test_a_time_that_is_not_known_is_left_out():
     worker = worker_with_a_reduction()
-    h.fail(worker.H, worker.W, h.ROUNDS_OVERFLOW, 0, 77, 0)
+    h.fail(worker.W, h.ROUNDS_OVERFLOW, 0, 77, 0)
     assert "at time" not in refusal(worker).what
 
 
@@ -125,5 +126,5 @@ def test_a_refusal_points_at_a_place():
     worker = worker_with_a_reduction()
     (reduction,) = (cell for cell in worker.plan.cells if cell.kind == kinds.REDUCE)
     worker.plan.graph.places[reduction.node] = place = Place("a_program.py", 12)
-    h.fail(worker.H, worker.W, h.ROUNDS_OVERFLOW, reduction.number, 1, 0)
+    h.fail(worker.W, h.ROUNDS_OVERFLOW, reduction.number, 1, 0)
     assert refusal(worker).at == place

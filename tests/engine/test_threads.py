@@ -10,7 +10,6 @@ import pytest
 from ebbflow.engine import threads as crews
 from ebbflow.engine import walk as w
 from ebbflow.engine.threads import WorkerThreads
-from ebbflow.native.kernel import memory
 
 IN_PYTHON = 0  # in place of a header: nobody walks, everything is done in Python
 
@@ -81,7 +80,7 @@ def test_a_signal_is_not_an_answer():
     (post,) = crew.posts
     heard = post.words[crews.HEARD :].ctypes.data
     ctypes.CDLL(None).sem_post(ctypes.c_void_p(heard))
-    assert not crews.wait_for(memory(), post.at)
+    assert not crews.wait_for(post.at)
     go.set()
     assert crew.answers() == [5]
     crew.end()

@@ -51,16 +51,16 @@ def begun(graph, rows):
 
 def pending_in(worker, loop):
     """The pending rounds of the nodes of the loop that begins at `loop`."""
-    H, found, x = worker.H, [], loop + w.INSTRUCTION
+    H, found, x = worker.H, [], loop + w.Instruction.SIZE
     while x < H[loop + 1]:
         if H[x] == w.NODE_AT:
             nd = int(H[x + 1])
-            words = worker.heap.vector(nd + kinds.BUCKETS).tolist()
-            found += words[:: kinds.BUCKET]
-            if H[nd + kinds.KIND] == kinds.PASS and H[nd + kinds.BUFFER + h.LEN]:
-                width = int(H[nd + kinds.LANES]) + 3
-                found += worker.heap.vector(nd + kinds.BUFFER).tolist()[::width]
-        x += w.INSTRUCTION
+            words = worker.heap.vector(kinds.Node(nd).buckets).tolist()
+            found += words[:: kinds.Bucket.SIZE]
+            if kinds.Node(nd).kind == kinds.PASS and kinds.Node(nd).buffer.length:
+                width = int(kinds.Node(nd).lanes) + 3
+                found += worker.heap.vector(kinds.Node(nd).buffer).tolist()[::width]
+        x += w.Instruction.SIZE
     return found
 
 
@@ -69,18 +69,18 @@ def test_nothing_earlier_is_pending_in_the_loops_around_a_node_that_is_visited(n
     worker = begun(looping(name), changes(1))
     H, W, stops, entered = worker.H, worker.W, 0, {}
     while True:
-        H[W + h.FUEL] = 0  # it looks up after every visit
-        reason = w.walk(H, W)
+        h.Worker(W).fuel = 0  # it looks up after every visit
+        reason = w.walk(W)
         if reason != w.PAUSED:
             break
         stops += 1
-        pc, now = int(H[W + h.PC]), int(H[W + h.ROUNDS])
+        pc, now = int(h.Worker(W).pc), int(h.Worker(W).rounds)
         inside = []
         loop = worker.program
         while H[loop] != w.STOP:
             if H[loop] == w.LOOP and loop < pc < H[loop + 1]:
                 inside.append(loop)
-            loop += w.INSTRUCTION
+            loop += w.Instruction.SIZE
         for loop in inside:
             mask = int(H[loop + 3])
             assert all(rounds & mask >= now & mask for rounds in pending_in(worker, loop))
@@ -141,10 +141,10 @@ def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reductio
     runtime.feed("x", *arrays(changes, 2, width))
     walk, looked = w.walk, []
 
-    def counting(H, W):
-        rounds = int(H[W + h.ROUNDS])
-        reason = walk(H, W)
-        looked.append(int(H[W + h.ROUNDS]) - rounds)
+    def counting(worker):
+        rounds = int(worker.rounds)
+        reason = walk(worker)
+        looked.append(int(worker.rounds) - rounds)
         if len(looked) == 80:
             raise KeyboardInterrupt
         return reason
@@ -222,7 +222,7 @@ def test_keys_of_which_nothing_is_left_are_forgotten():
         for _ in range(3):
             worker.tidy(1 << 20)
         words.append(worker.counters()["words"])
-    tables = [int(worker.H[nd + kinds.TB]) for nd in worker.at if worker.H[nd + kinds.TB]]
-    assert all(worker.H[tb + t.COUNT] < 1500 for tb in tables)
+    tables = [int(kinds.Node(nd).table) for nd in worker.at if kinds.Node(nd).table]
+    assert all(t.Table(tb).count < 1500 for tb in tables)
     assert words[-1] <= words[1] + 2000
     assert not any(kept(worker).values())

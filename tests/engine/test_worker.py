@@ -82,7 +82,7 @@ def test_only_an_output_that_is_given_whole_reductions_takes_rows_as_they_come()
     s.output("twice", s.concat(counts, s.map(counts, a="a", b="b")))
     s.output("raw", x)
     (worker,) = Host(s.graph, 1, Pool()).workers
-    found = {name: bool(worker.H[at + kinds.RAW]) for name, (at, _) in worker.outputs.items()}
+    found = {name: bool(kinds.Node(at).raw) for name, (at, _) in worker.outputs.items()}
     assert found == {"whole": True, "turned": True, "part": False, "twice": False, "raw": False}
 
 
@@ -138,7 +138,7 @@ def test_workers_meet_where_rows_may_have_been_sent_and_not_elsewhere():
     host, _ = reaching(2)
     worker, code = host.workers[0], []
     while not code or code[-1] != w.STOP:
-        code.append(int(worker.H[worker.program + w.INSTRUCTION * len(code)]))
+        code.append(int(worker.H[worker.program + w.Instruction.SIZE * len(code)]))
     # the rows fed; the index of edges; in the loop what begins it, and what the join made of that
     assert code == [w.SYNC, w.NODE_AT, w.LOOP, w.NODE_AT, w.SYNC, w.NODE_AT, w.END, w.STOP]
 
@@ -148,6 +148,6 @@ def test_a_round_in_which_nothing_is_sent_before_its_end_has_one_meeting():
     found = host.advance(rows, ((0,),), ((1,),))
     assert sum(len(diffs) for _, _, diffs in found["out"]) == 31
     worker = host.workers[0]
-    rounds, arrivals = 31, int(worker.H[worker.W + h.BARRIER_COUNT])
+    rounds, arrivals = 31, int(h.Worker(worker.W).barrier_count)
     assert rounds <= arrivals <= rounds + 6  # with a second meeting in every round, twice as many
     host.close()

@@ -40,6 +40,10 @@ ARGUMENTS = {
     "unionByName": (lambda e: (e,), lambda e: e.union(e)),
     "unionAll": (lambda e: (e,), lambda e: e.union(e)),
     "crossJoin": (lambda e: (e, "2"), lambda e: e.join(e, how="cross", suffix="2")),
+    "groupingSets": (
+        lambda e: ([["src"], []], "src"),
+        lambda e: e.grouping_sets([["src"], []], "src"),
+    ),
     "orderBy": (lambda e: ("src",), lambda e: e.order_by("src")),
     "printSchema": (lambda e: (), lambda e: e.print_schema()),
 }
@@ -69,6 +73,9 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
         "astype": ("double",),
         "name": ("n",),
         "eqNullSafe": (1,),
+        "bitwiseAND": (1,),
+        "bitwiseOR": (1,),
+        "bitwiseXOR": (1,),
         "substr": (1, 2),
         "startswith": ("a",),
         "endswith": ("a",),

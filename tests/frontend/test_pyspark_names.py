@@ -70,11 +70,18 @@ def test_a_method_of_grouped_data_is_ours_or_answered(name):
     assert is_answered(edges().group_by("src"), name)
 
 
-@pytest.mark.parametrize("kind", [Window, WindowSpec, DataFrame])
+@pytest.mark.parametrize("kind", [WindowSpec, DataFrame])
 def test_a_class_of_pyspark_is_answered(kind):
     with pytest.raises(UnknownMethod) as refusal:
         getattr(ebb, kind.__name__)
     assert "Did you mean" not in refusal.value.hint
+
+
+@pytest.mark.parametrize("name", [*public(Window), *public(WindowSpec)])
+def test_a_word_of_windows_is_ours(name):
+    for window in (ebb.Window, ebb.Window.partition_by("src")):
+        assert hasattr(window, name) or (name in public(Window) and name not in public(WindowSpec))
+    assert name not in aliases.WINDOW or getattr(ebb.Window, name) == getattr(ebb.Window, aliases.WINDOW[name])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import re
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def paths() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if path.read_text().strip())
 
 
+@cache
 def module_at(path: Path) -> Module:
     tree = ast.parse(path.read_text(), str(path))
     text = ast.get_docstring(tree) or ""

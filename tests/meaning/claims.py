@@ -5,7 +5,7 @@ Rule: a claim is put to every runtime, at every width of time it names, over his
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,12 +29,13 @@ def claim(
     examples: int = 12,
     side: int = 3,
     nulls: bool = False,
+    runtimes: Sequence[str] = (*ASKED, *ON_SPARK),
 ) -> Callable:
     """Makes a test of a function that sketches a program: given a sketch and its inputs, it names the output."""
     schemas = schemas or {"x": PAIR, "y": PAIR}
 
     def make(program: Callable) -> Callable:
-        @pytest.mark.parametrize("runtime", [*ASKED, *ON_SPARK])
+        @pytest.mark.parametrize("runtime", runtimes)
         @pytest.mark.parametrize("width", widths, ids="{} wide".format)
         def test(runtime: str, width: int) -> None:
             s = Sketch(*COORDINATES[:width])

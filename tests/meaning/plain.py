@@ -14,6 +14,7 @@ import re
 from collections import Counter, namedtuple
 
 from tests.meaning.plain_values import (
+    NUMBERS,
     Aggregate,
     Refused,
     Value,
@@ -169,6 +170,17 @@ class Bag:
 
     # ---- columns
 
+    def copied(self, value) -> int | None:
+        """The column whose values an expression has, as they are or in a wider type."""
+        kind = lambda v: v.of(self)[0]
+        while value.op == "cast" and kind(value) == kind(value.parts[0]):
+            value = value.parts[0]  # a cast that keeps the type
+        if value.op == "cast" and value.parts[0].op == "column":
+            kinds = [kind(value.parts[0]), kind(value)]
+            if all(k in NUMBERS for k in kinds) and common(kinds) == kinds[1]:
+                value = value.parts[0]
+        return self.find(*value.parts) if value.op == "column" else None
+
     def _project(self, columns, call) -> Bag:
         """(name, expression) pairs; a plain column keeps its origin."""
         self.flow.calls[call] += 1
@@ -176,8 +188,8 @@ class Bag:
         for name, given in columns:
             value = self.value(given)
             kind, fn = value.of(self)
-            plain = value.op == "column"
-            at = self.find(*value.parts) if plain else None
+            at = self.copied(value)
+            plain = at is not None
             names.append(name)
             types.append(kind)
             functions.append(fn)
@@ -308,8 +320,9 @@ class Bag:
             rows += [((*row, *[None] * len(others)), count) for row, count in alone.items()]
         origins = [*self.origins, *(other.origins[i] for i in others)]
         roots = [*self.roots, *(other.roots[i] for i in others)]
-        for at, j in shared:  # the key of the right side is the column of the left that equals it
-            origins[at], roots[at] = origins[at] | other.origins[j], roots[at] | other.roots[j]
+        for at, j in shared:  # the right's key is the left's column that equals it; one that may be null is neither
+            for found, here, there in ((origins, self.origins, other.origins), (roots, self.roots, other.roots)):
+                found[at] = {"left": here[at], "right": there[j], "full": set()}.get(how, here[at] | there[j])
         if how in ("right", "full"):
             back: dict = {}  # a column on the left that is a key shows the key of a row that is only on the right
             for left, right in pairs:
@@ -396,7 +409,7 @@ class Groups:
 
     def _key_origins(self):
         values = [self.bag.value(given) for _, given in self.keys]
-        at = [self.bag.find(*v.parts) if v.op == "column" else None for v in values]
+        at = [self.bag.copied(value) for value in values]
         return (
             [self.bag.origins[i] if i is not None else set() for i in at],
             [self.bag.roots[i] if i is not None else set() for i in at],

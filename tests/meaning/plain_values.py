@@ -174,7 +174,7 @@ class Value:
                 raise Refused("a cast that is not tried")
             return kind, lambda row: None if x(row) is None else clean(CASTS[here, kind](x(row)))
 
-        return Value(of)
+        return Value(of, None, (self,), "cast")
 
     @property
     def str(self):

@@ -17,8 +17,10 @@ from random import Random
 
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow import windows
+from ebbflow.dataflow.aggregates import result_type
 from ebbflow.dataflow.graph import Graph, Loop
-from ebbflow.expressions.operations import bounded, typed
+from ebbflow.expressions.operations import typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 DECIMAL = Type("decimal", 9, 2)
@@ -72,19 +74,6 @@ def add_mod(x: Expr, y: Expr, k: int) -> Expr:
 # ---- the pencil -----------------------------------------------------------------------------
 
 
-def result_type(op: str, type: Type | None) -> Type:
-    if op in ("count", "count_rows", "count_distinct"):
-        return LONG
-    assert type is not None
-    if op in ("sum", "avg") and type.name == "decimal":
-        return bounded(type.precision + 10, type.scale) if op == "sum" else bounded(type.precision + 4, type.scale + 4)
-    if op == "avg":
-        return DOUBLE
-    if op == "sum":
-        return LONG if type.is_integer else DOUBLE
-    return type
-
-
 class Sketch:
     def __init__(self, *coordinates: str):
         self.graph = Graph(coordinates or ("time",))
@@ -132,10 +121,10 @@ class Sketch:
 
     distinct = threshold
 
-    def aggregate(self, source: int, key: tuple[str, ...], **aggregates: tuple[str, str | None]) -> int:
-        """aggregates: name=(op, column)."""
+    def aggregate(self, source: int, key: tuple[str, ...], **aggregates: tuple[str | None, ...]) -> int:
+        """aggregates: name=(op, column), or name=(op, column, by)."""
         s = self.schema(source)
-        asked = tuple(n.Aggregate(op, column, name) for name, (op, column) in aggregates.items())
+        asked = tuple(n.Aggregate(op, column, name, *by) for name, (op, column, *by) in aggregates.items())
         added = [Field(a.name, result_type(a.op, s[a.column] if a.column else None)) for a in asked]
         fields = (*(Field(name, s[name]) for name in key), *added)
         return self.add(n.Reduce(source, key, n.Aggregates(asked), Schema(fields)))
@@ -148,6 +137,21 @@ class Sketch:
 
     def top(self, source: int, key: tuple[str, ...], limit: int, *order: tuple[str, bool]) -> int:
         return self.add(n.Reduce(source, key, n.Top(limit, order), self._rest(source, key)[0]))
+
+    def window(self, source: int, key: tuple[str, ...], order: str, *functions: n.WindowFunction) -> int:
+        """order: columns, with - before those that are descending, and ! behind those whose nulls are last."""
+        by = tuple((name.strip("-!"), name[0] == "-", name[-1] == "!") for name in order.split())
+        s, whole = self.schema(source), self._rest(source, key)[0]
+        added = [
+            Field(
+                f.name,
+                result_type(f.op, s[f.column] if f.column else None)
+                if f.op not in windows.PLACES
+                else windows.result_type(f.op, s[f.column] if f.column else None),
+            )
+            for f in functions
+        ]
+        return self.add(n.Reduce(source, key, n.Window(by, functions), Schema((*whole.fields, *added))))
 
     def own(self, source: int, key: tuple[str, ...], name: str, how: str = "rows") -> int:
         whole, rest = self._rest(source, key)
@@ -496,9 +500,9 @@ class Author:
                 self.tags.add("antijoin")
                 return s.antijoin(source, self.pick(known), {random.choice("ab"): random.choice("ab")})
             case 8 | 9 | 10:
-                ops = ["min", "max", "any_value"]
+                ops = ["min", "max", "any_value", "mode", "percentile_disc(0.5)"]
                 if self.type == LONG:
-                    ops += ["count", "count_rows", "sum", "count_distinct"]
+                    ops += ["count", "count_rows", "sum", "count_distinct", "bit_and", "bit_xor"]
                 op = random.choice(ops)
                 self.tags.add(op)
                 return s.aggregate(source, ("a",), b=(op, None if op == "count_rows" else "b"))
@@ -549,6 +553,8 @@ class Author:
                     "high": ("max", "b"),
                     "some": ("any_value", "b"),
                     "kinds": ("count_distinct", "b"),
+                    "usual": ("mode", "b"),
+                    "behind": ("max_by", "b", "a"),
                 }
                 if self.type.is_number:
                     asked["total"] = ("sum", "b")

@@ -30,11 +30,11 @@ PLACES: set[tuple[str, int, int]] = set()  # where: what it was at, the instruct
 
 def hidden(worker: Worker) -> dict[int, int]:
     """Take the free blocks of a heap away; the first of each class."""
-    H, W = worker.H, worker.W
-    found = {i: int(H[W + h.FREE + i]) for i in range(128) if H[W + h.FREE + i]}
+    W = worker.W
+    found = {i: int(h.Worker(W).free[i]) for i in range(128) if h.Worker(W).free[i]}
     for i in found:
-        H[W + h.FREE + i] = 0
-    H[W + h.CUT] = H[W + h.CUT_END] = 0
+        h.Worker(W).free[i] = 0
+    h.Worker(W).cut = h.Worker(W).cut_end = 0
     return found
 
 
@@ -42,7 +42,7 @@ def shown_again(worker: Worker, chains: dict[int, int]) -> None:
     """They are free again, behind those that became free meanwhile."""
     words, W = worker.H.words, worker.W  # also where closed words are checked
     for i, first in chains.items():
-        at = W + h.FREE + i
+        at = h.Worker(W).free + i
         while words[at]:
             at = int(words[at])
         words[at] = first
@@ -53,31 +53,31 @@ def squeezed(workers: Sequence[Worker], words: int, hides: bool) -> Iterator[Non
     """No more than so many words beyond what they hold are there for these workers."""
     chains = [hidden(worker) if hides else {} for worker in workers]
     for worker in workers:
-        worker.H[worker.W + h.LIMIT] = worker.W + h.HEADER + int(worker.H[worker.W + h.LIVE]) + words
+        h.Worker(worker.W).limit = worker.W + h.Worker.SIZE + int(h.Worker(worker.W).live) + words
     try:
         yield
     finally:
         for worker, blocks in zip(workers, chains, strict=True):
-            worker.H[worker.W + h.LIMIT] = worker.heap.limit
+            h.Worker(worker.W).limit = worker.heap.limit
             shown_again(worker, blocks)
 
 
 def watch(worker: Worker) -> None:
     """Count where the memory of a worker ends."""
-    H, W, undo, tidy = worker.H, worker.W, worker.undo, worker.tidy
+    W, undo, tidy = worker.W, worker.undo, worker.tidy
 
     def undone() -> None:
-        if H[W + h.ERROR] == h.USED_UP:
+        if h.Worker(W).error == h.USED_UP:
             count_fault(worker)
-        chains, before = hidden(worker), int(H[W + h.BUMP])
+        chains, before = hidden(worker), int(h.Worker(W).bump)
         undo()
-        FIRED["undo"] += int(H[W + h.BUMP]) > before
+        FIRED["undo"] += int(h.Worker(W).bump) > before
         shown_again(worker, chains)
 
     def tidied(fuel: int | None = None) -> None:
-        H[W + h.ERROR] = 0
+        h.Worker(W).error = 0
         tidy(fuel)
-        FIRED["tidy"] += bool(H[W + h.ERROR] == h.USED_UP)
+        FIRED["tidy"] += bool(h.Worker(W).error == h.USED_UP)
 
     worker.undo, worker.tidy = undone, tidied  # type: ignore[method-assign]
 
@@ -85,10 +85,10 @@ def watch(worker: Worker) -> None:
 def count_fault(worker: Worker) -> None:
     """What a worker was at when its memory ended."""
     H, W = worker.H, worker.W
-    pc = int(H[W + h.ERROR_NODE])
-    at = (pc - worker.program) // w.INSTRUCTION
-    kind = int(H[int(H[pc + 1]) + kinds.KIND]) if H[pc] == w.NODE_AT else -1
-    met = bool(H[W + h.ERROR_RANK])
+    pc = int(h.Worker(W).error_node)
+    at = (pc - worker.program) // w.Instruction.SIZE
+    kind = int(kinds.Node(H[pc + 1]).kind) if H[pc] == w.NODE_AT else -1
+    met = bool(h.Worker(W).error_rank)
     phase = "meeting" if met else "feed" if at == 0 else "loop" if worker.around[at] else "walk"
     FIRED[phase] += 1
     PLACES.add((phase, at, kind))

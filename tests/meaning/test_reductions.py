@@ -84,6 +84,21 @@ test_count_distinct_of_longs = aggregates("count_distinct", LONG)
 test_count_distinct_of_doubles = aggregates("count_distinct", DOUBLE)
 
 
+test_a_percentile_lies_between_two_values = aggregates("percentile(0.3)", DOUBLE)
+test_a_percentile_of_values_is_one_of_them = aggregates("percentile_disc(0.7)", STRING)
+test_the_mode_is_the_most_frequent_value = aggregates("mode", STRING)
+test_the_mode_of_doubles = aggregates("mode", DOUBLE)
+test_a_product = aggregates("product", DOUBLE)
+test_bits_that_all_have = aggregates("bit_and", LONG)
+test_bits_that_any_has = aggregates("bit_or", LONG)
+test_bits_that_an_odd_number_has = aggregates("bit_xor", LONG)
+
+
+@claim(schemas={"x": schema(a=LONG, b=STRING, c=LONG)}, widths=(1, 2), examples=30, nulls=True)
+def test_a_value_by_another(s, x):
+    return s.aggregate(x, ("a",), last=("max_by", "b", "c"), first=("min_by", "b", "c"), text=("max_by", "c", "b"))
+
+
 @claim(widths=(1, 2, 3), examples=15, nulls=True)
 def test_many_aggregates_at_once(s, x, y):
     return s.aggregate(

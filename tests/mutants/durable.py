@@ -23,9 +23,37 @@ LEDGER, DURABLE, IMAGE = (
 )
 TOUCHED = "tests/durable/test_dirty_pages.py"
 GONE, TURNS, THREADS = "tests/runtime/test_files_gone.py", "tests/test_turns.py", "tests/frontend/test_threads.py"
+READER = "tests/frontend/running/test_reader.py"
 STORE, RESTARTS = "tests/durable/test_store.py", "tests/meaning/test_reductions.py"
 
 PLANTED: list[tuple[Mutant, str]] = [
+    (
+        Mutant(
+            "a reader cuts at the time to which changes are summed up",
+            "frontend/running/reader.py",
+            "all(c > s or c == 0 for c, s in zip(time, since))",
+            "all(c >= s or c == 0 for c, s in zip(time, since))",
+        ),
+        READER,
+    ),
+    (
+        Mutant(
+            "links that are merged as they are forget from when on their times can be told apart",
+            "durable/journal.py",
+            "return delta_of(True, 0, words)._replace(beside=self._told)",
+            "return delta_of(True, 0, words)",
+        ),
+        READER,
+    ),
+    (
+        Mutant(
+            "a reader takes a file that is gone for damage, though the writer has gone on",
+            "durable/reading.py",
+            "            if store.names(LEDGER) == entries or",
+            "            if store.names(LEDGER) or",
+        ),
+        READER,
+    ),
     (
         Mutant(
             "nothing tells that the newest record is gone",

@@ -30,40 +30,75 @@ class Mutant:
 
 GROWTH = "tests/algorithms/test_growth.py::test_a_load_is_near_linear_and_a_change_costs_what_it_changes"
 
+WINDOW = "tests/operators/reduce/test_window_changes.py::test_a_change_is_answered_as_if_everything_were_computed"
+
 MUTANTS = [
+    Mutant(
+        "a change of a window reaches no row before it",
+        "operators/reduce/window_changes.py",
+        "    first = gone_left(index, first, window.reach_left)\n",
+        "",
+        test=f"{WINDOW}[ahead-b]",
+    ),
+    Mutant(
+        "what is before a running sum is forgotten",
+        "operators/reduce/window_changes.py",
+        "    sums = sums_before(worker, window, index, start, step)\n",
+        "    sums = Total(0)\n",
+        test=f"{WINDOW}[running rows-b]",
+    ),
+    Mutant(
+        "peers in front of a changed row are left as they were",
+        "operators/reduce/window_changes.py",
+        "        first = peers_left(worker, window, index, first, low)\n",
+        "",
+        test=f"{WINDOW}[peers-b]",
+    ),
+    Mutant(
+        "shares of a partition that grows are left as they were",
+        "operators/reduce/window_changes.py",
+        "if net != 0 and window.by_total:",
+        "if net > 99 and window.by_total:",
+        test=f"{WINDOW}[shares-b]",
+    ),
+    Mutant(
+        "an index stays as a refused step left it",
+        "engine/walk.py",
+        "    undo_indexes(worker)\n",
+        "",
+        test="tests/operators/reduce/test_window_changes.py::test_a_refused_step_leaves_an_index_as_it_was[4]",
+    ),
     Mutant(
         "only pairs of times are joined",
         "operators/reduce/replay.py",
-        """            pop_moment(H, W)
-            interesting = True
-        for at in range(0, H[W + SEEDS + LEN], c):
+        """            interesting = True
+        for at in range(0, worker.seeds.length, c):
             if interesting:
                 break
-            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)
-        meet_with(H, W, nd, rc, rounds, W + SEEDS, 0, c, now, serial)
+            interesting = times_precede(worker.seeds.pointer + at, now, c)
+        meet_with(worker, node, record, rounds, worker.seeds, 0, c, now, serial)
         if interesting:
-            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)
-            meet_with(H, W, nd, rc, rounds, W + STORED_OUT, HEAD, row, now, serial)
+            meet_with(worker, node, record, rounds, worker.stored_in, HEAD, row, now, serial)
+            meet_with(worker, node, record, rounds, worker.stored_out, HEAD, row, now, serial)
 """,
-        """            pop_moment(H, W)
-            interesting = 2
-        for at in range(0, H[W + SEEDS + LEN], c):
+        """            interesting = 2
+        for at in range(0, worker.seeds.length, c):
             if interesting:
                 break
-            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)
+            interesting = times_precede(worker.seeds.pointer + at, now, c)
         if interesting != 2:
-            meet_with(H, W, nd, rc, rounds, W + SEEDS, 0, c, now, serial)
+            meet_with(worker, node, record, rounds, worker.seeds, 0, c, now, serial)
         if interesting and interesting != 2:
-            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)
+            meet_with(worker, node, record, rounds, worker.stored_in, HEAD, row, now, serial)
         if interesting:
 """,
     ),
     Mutant(
         "owed times are forgotten",
         "operators/reduce/replay.py",
-        """    push_word(H, W, nd + OWES, rc)
-    push_word(H, W, nd + OWES, rounds)
-    push_word(H, W, nd + OWES, rank)
+        """    push_word(worker, node.owes, record)
+    push_word(worker, node.owes, rounds)
+    push_word(worker, node.owes, rank)
 """,
         "",
     ),
@@ -76,60 +111,61 @@ MUTANTS = [
     Mutant(
         "new times do not meet stored input",
         "operators/reduce/replay.py",
-        "            meet_with(H, W, nd, rc, rounds, W + STORED_IN, HEAD, row, now, serial)\n",
+        "            meet_with(worker, node, record, rounds, worker.stored_in, HEAD, row, now, serial)\n",
         "",
     ),
     Mutant(
         "a time that seeds only precede is not interesting",
         "operators/reduce/replay.py",
-        "            interesting = times_precede(H, H[W + SEEDS + PTR] + at, now, c)\n",
+        "            interesting = times_precede(worker.seeds.pointer + at, now, c)\n",
         "            interesting = False\n",
     ),
     Mutant(
         "buffered times are advanced too far",
         "operators/reduce/replay.py",
-        "            H[meet + k] = least\n",
-        "            H[meet + k] = least + 1\n",
+        "            meet[k] = least\n",
+        "            meet[k] = least + 1\n",
     ),
     Mutant(
         "buffered times are advanced past moments to come",
         "operators/reduce/replay.py",
-        "                least = min(least, H[row_of(H, W, H[H[W + MOMENTS + PTR] + i]) + k])\n",
+        "                least = min(least, row_of(worker, worker.moments.pointer[i])[k])\n",
         "",
     ),
     Mutant(
         "owed times that are not due yet are dropped",
         "engine/walk.py",
-        "            p = reserve(H, W, v, H[v + LEN] + 3) + H[v + LEN]\n"
-        "            H[p] = rc\n"
-        "            H[p + 1] = H[side + at + 1]\n"
-        "            H[p + 2] = H[side + at + 2]\n"
-        "            H[v + LEN] += 3\n",
-        "            H[v + LEN] += 0\n",
+        """            p = reserve(worker, v, v.length + 3) + v.length
+            p[0] = record
+            p[1] = side[at + 1]
+            p[2] = side[at + 2]
+            v.length += 3
+""",
+        "            v.length += 0\n",
     ),
     Mutant(
         "moments are visited in no order",
         "operators/reduce/replay.py",
-        "        if not rank_before(H, W, rank, H[p + up]):\n            break\n",
-        "        if up >= 0:\n            break\n",
+        "        if not rank_before(worker, rank, p[up]):\n",
+        "        if up >= 0:\n",
     ),
     Mutant(
         "compaction goes one step too far",
         "trace/clock.py",
-        "            least = min(least, max(H[p + k], H[f + i + k]))\n",
-        "            least = max(least, max(H[p + k], H[f + i + k]))\n",
+        "            least = min(least, max(p[k], f[i + k]))\n",
+        "            least = max(least, max(p[k], f[i + k]))\n",
     ),
     Mutant(
         "compaction advances past the frontier",
         "trace/clock.py",
-        "        H[s + k] = least\n    return a if",
-        "        H[s + k] = least + 1\n    return a if",
+        "        s[k] = least\n",
+        "        s[k] = least + 1\n",
     ),
     Mutant(
         "a frontier is off by one: what is at it counts as complete",
         "trace/clock.py",
-        "            if H[f + i + k] > H[p + k]:\n",
-        "            if H[f + i + k] >= H[p + k]:\n",
+        "            if f[i + k] > p[k]:\n",
+        "            if f[i + k] >= p[k]:\n",
     ),
     Mutant(
         "rows at the frontier are taken too early",
@@ -140,22 +176,22 @@ MUTANTS = [
     Mutant(
         "an exchange goes to the wrong shard",
         "operators/exchange/outbox.py",
-        "    h = 0\n    for i in range(H[p]):\n",
-        "    h = H[W + ME]\n    for i in range(H[p]):\n",
+        "    h = 0\n",
+        "    h = worker.me\n",
         "local-3",
     ),
     Mutant(
         "rows stay with the worker that made them",
         "operators/edges.py",
-        "            if owner != H[W + ME]:\n",
+        "            if owner != worker.me:\n",
         "            if owner == -1:\n",
         "local-2",
     ),
     Mutant(
         "workers agree on the round of the first of them",
         "operators/exchange/barrier.py",
-        "        least = min(least, H",
-        "        least = max(least, H",
+        "        least = min(least, at[0])\n",
+        "        least = max(least, at[0])\n",
         "local-3",
     ),
     Mutant(
@@ -173,176 +209,202 @@ MUTANTS = [
     Mutant(
         "a pair meets at the time of its later arrival only",
         "operators/join/product_rule.py",
-        "else max(rank, H[q])\n",
-        "else H[q]\n",
+        "            t = join_ranks(worker, rank, q[0]) if general else max(rank, q[0])\n",
+        "            t = join_ranks(worker, rank, q[0]) if general else q[0]\n",
     ),
     Mutant(
         "a pair meets in the round of its later arrival only",
         "operators/join/product_rule.py",
-        "        m = diff_of(H[e + 1])\n        at = join_rounds(s, rounds, guard, bits)\n",
-        "        m = diff_of(H[e + 1])\n        at = rounds\n",
+        "        at = join_rounds(s, rounds, guard, bits)\n",
+        "        at = rounds\n",
     ),
     Mutant(
         "long histories are merged without what came before",
         "operators/join/product_rule.py",
-        "        H[gx + 1] = was + a\n",
-        "        H[gx + 1] = a\n",
+        "        gx[1] = was + a\n",
+        "        gx[1] = a\n",
     ),
     Mutant(
         "a retraction is lost",
         "operators/reduce/corrections.py",
-        "        if H[h + i] != copies:\n",
-        "        if H[h + i] < copies:\n",
+        "        if h[i] != copies:\n",
+        "        if h[i] < copies:\n",
     ),
     Mutant(
         "rounds that meet later entries are not owed",
         "operators/gather.py",
-        "            if k < 0:\n                H[q + m] = both\n",
-        "            if k < 0 and rounds == 0:\n                H[q + m] = both\n",
+        "            if k < 0:\n",
+        "            if k < 0 and rounds == 0:\n",
     ),
     Mutant(
         "null keys match in joins",
         "operators/join/product_rule.py",
-        "        if H[rc + k] == NULL:\n            return\n",
-        "        if H[rc + k] == NULL:\n            break\n",
+        "            return\n",
+        "            break\n",
     ),
     Mutant(
         "feedback without an increment",
         "operators/edges.py",
-        "    rounds = (rounds & H[ed + MASK]) + H[ed + ADD]\n",
-        "    rounds = rounds & H[ed + MASK]\n",
+        "    rounds = (rounds & edge.mask) + edge.add\n",
+        "    rounds = rounds & edge.mask\n",
     ),
     Mutant(
         "a block of rows that goes round stays where it was",
         "operators/edges.py",
-        "    rounds = rounds_behind(H, W, nd, ed, rounds, H[ranks])\n    if rounds < 0:\n        return\n",
-        "    rounds &= H[ed + MASK]\n",
+        """    rounds = rounds_behind(worker, node, edge, rounds, ranks[0])
+    if rounds < 0:
+        return
+""",
+        "    rounds &= edge.mask\n",
         "local-sealed",
     ),
     Mutant(
         "a value that goes takes its neighbour along",
         "trace/segment.py",
-        "                copy_words(H, p + o * w, g, w)\n",
+        "                copy_words(p + o * w, Words(g), w)\n",
         "",
     ),
     Mutant(
         "rows of a block that belong to another worker stay",
         "operators/exchange/outbox.py",
-        "    if kept < n:\n        keep_columns(H, b, bank, lanes, kept)\n    return kept\n",
+        """    if kept < n:
+        keep_columns(b, bank, lanes, kept)
+    return kept
+""",
         "    return n\n",
         "local-2",
     ),
     Mutant(
         "a bounded loop runs one round too many",
         "operators/edges.py",
-        "((1 << H[W + BITS]) - 1)) >= H[ed + MOST]:\n",
-        "((1 << H[W + BITS]) - 1)) > H[ed + MOST]:\n",
+        "        if edge.most >= 0 and ((rounds >> edge.field) & ((1 << worker.bits) - 1)) >= edge.most:\n",
+        "        if edge.most >= 0 and ((rounds >> edge.field) & ((1 << worker.bits) - 1)) > edge.most:\n",
     ),
     Mutant(
         "a pending bucket is dropped",
         "operators/node.py",
-        "    if b >= 0 and H[p + b] == rounds:\n        return p + b\n",
-        "    if b >= 0 and H[p + b] == rounds:\n        H[p + b + B_ITEMS + LEN] = 0\n        return p + b\n",
+        """    if b >= 0 and p[b] == rounds:
+        return Bucket(p + b)
+""",
+        """    if b >= 0 and p[b] == rounds:
+        p[b + B_ITEMS + LEN] = 0
+        return Bucket(p + b)
+""",
     ),
     Mutant(
         "distinct keeps what counts zero",
         "operators/reduce/answers.py",
-        "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
-        "        H[W + WANT + LEN] = 1 if total >= 0 else 0\n",
+        "        worker.want.length = 1 if total > 0 else 0\n",
+        "        worker.want.length = 1 if total >= 0 else 0\n",
     ),
     Mutant(
         "distinct asks for two",
         "operators/reduce/answers.py",
-        "        H[W + WANT + LEN] = 1 if total > 0 else 0\n",
-        "        H[W + WANT + LEN] = 1 if total > 1 else 0\n",
+        "        worker.want.length = 1 if total > 0 else 0\n",
+        "        worker.want.length = 1 if total > 1 else 0\n",
     ),
     Mutant(
         "a count of zero is an answer",
         "operators/reduce/answers.py",
-        "        H[W + WANT + LEN] = n + 1 if total != 0 else 0\n",
-        "        H[W + WANT + LEN] = n + 1\n",
+        "        worker.want.length = n + 1 if total != 0 else 0\n",
+        "        worker.want.length = n + 1\n",
     ),
     Mutant(
         "the least value may be one that is gone",
         "operators/reduce/answers.py",
-        "            if x != NULL and H[v + i * step] > 0:\n",
-        "            if x != NULL and H[v + i * step] >= 0:\n",
+        "            if x != NULL and v[i * step] > 0:\n",
+        "            if x != NULL and v[i * step] >= 0:\n",
     ),
     Mutant(
         "top does not cut the copies of its last row",
         "operators/reduce/answers.py",
-        "        copies = min(left, H[at])\n",
-        "        copies = H[at]\n",
+        "        copies = min(left, at[0])\n",
+        "        copies = at[0]\n",
     ),
     Mutant(
         "rows held for a later time are let go",
         "operators/edges.py",
-        "    v = nd + HOLD\n    n = H[v + LEN]\n    if n == 0:\n",
-        "    v = nd + HOLD\n    n = H[v + LEN]\n    H[v + LEN] = 0\n    if n >= 0:\n",
+        """    n = v.length
+    if n == 0:
+        return
+""",
+        """    n = v.length
+    v.length = 0
+    if n >= 0:
+        return
+""",
     ),
     Mutant(
         "events of one time are not brought into order",
         "operators/gather.py",
-        "    if not in_order:\n        sort_events(H, W, H[events + PTR], zn)\n    return base\n",
-        "    return base\n",
+        """    events.length = Event.SIZE * zn
+    if not in_order:
+        sort_events(worker, Event(events.pointer), zn)
+    return base
+""",
+        """    events.length = Event.SIZE * zn
+    return base
+""",
     ),
     Mutant(
         "folding forgets that entries are of different rounds",
         "trace/segment.py",
-        "        H[g] == H[e]\n        and (H[g + 1] >> DIFF_BITS)",
-        "        (H[g + 1] >> DIFF_BITS)",
+        """        g.rounds == e.rounds
+        and (g.stamp >> DIFF_BITS) == (e.stamp >> DIFF_BITS)
+""",
+        "        (g.stamp >> DIFF_BITS) == (e.stamp >> DIFF_BITS)\n",
     ),
     Mutant(
         "a refused step leaves its entries behind",
         "engine/walk.py",
-        "                    H[sg + LEN] = H[sg + OLD]\n",
-        "                    H[sg + LEN] += 0\n",
+        "                    segment.length = segment.old\n",
+        "                    segment.length += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
         "a line is not gone along where an earlier slice left an entry",
         "operators/reduce/presence_by_round.py",
-        "        if H[line + NEXT] <= rounds and H[line + POINT_COUNT]:\n",
-        "        if H[line + NEXT] < 0:\n",
+        "        if line.next <= rounds and line.point_count:\n",
+        "        if line.next < 0:\n",
         claim="test_reachability_while_short_cuts",
     ),
     Mutant(
         "a line owes no visit at its next entry",
         "operators/reduce/presence_by_round.py",
-        "        if H[line + NEXT] != LAST and H[line + POINT_COUNT] and",
-        "        if H[line + NEXT] < 0 and",
+        "        if line.next != LAST and line.point_count and line.next != before:\n",
+        "        if line.next < 0 and line.next != before:\n",
         claim="test_reachability_while_short_cuts",
     ),
     Mutant(
         "times that do not follow each other are taken for a line",
         "operators/reduce/chain_scan.py",
-        "        if t != last and last >= 0 and not ranks_precede(H, W, last, t):\n",
+        "        if t != last and last >= 0 and not ranks_precede(worker, last, t):\n",
         "        if t != last and last >= 0 and not t:\n",
     ),
     Mutant(
         "what was said along a line in a loop is kept as its last answer",
         "operators/reduce/chain_scan.py",
-        "    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 ",
-        "    if H[nd + READERS + 3] == 0 ",
+        "    if node.depth == 0 and node.readers[1].count == 0 and node.edge_count and is_past(worker, last):\n",
+        "    if node.readers[1].count == 0 and node.edge_count and is_past(worker, last):\n",
     ),
     Mutant(
         "any past of a key is taken for one moment",
         "operators/reduce/chain_scan.py",
-        "        if rank_of(H[p + i * w + 1]) + 1 != H[W + LOWEST]:\n            return False\n",
-        "        if rank_of(H[p + i * w + 1]) + 1 == 0:\n            return False\n",
+        "        if rank_of(p[i * w + 1]) + 1 != worker.lowest:\n",
+        "        if rank_of(p[i * w + 1]) + 1 == 0:\n",
     ),
     Mutant(
         "times in any order are merged as on a line",
         "operators/join/product_rule.py",
-        "    line = H[W + CHAIN_FROM]\n    lowest",
-        "    line = 0\n    lowest",
+        "    line = worker.chain_from\n",
+        "    line = 0\n",
         claim="test_long_histories_of_one_key_meet_where_both_have_been_seen",
     ),
     Mutant(
         "what a refused advance folded stays folded",
         "trace/segment.py",
-        "    if keeps and H[W + GENERAL]:\n",
-        "    if keeps and H[W + GENERAL] < 0:\n",
+        "    if keeps and worker.general:\n",
+        "    if keeps and worker.general < 0:\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
     ),
     Mutant(
@@ -362,14 +424,16 @@ MUTANTS = [
     Mutant(
         "a join that was put off tells what was there before once more",
         "operators/join/product_rule.py",
-        "H[tb + WIDTH + family], 0)\n",
-        "H[tb + WIDTH + family], -1)\n",
+        "    merge_histories(worker, join, on_left, key, d, n, w"
+        ", rounds, rounds + 1, others, table.widths[family], 0)\n",
+        "    merge_histories(worker, join, on_left, key, d, n, w"
+        ", rounds, rounds + 1, others, table.widths[family], -1)\n",
         claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
     ),
     Mutant(
         "rows do not wait for their round",
         "engine/walk.py",
-        "            H[e] += k << H[nd + ROUNDS_FIELD]\n",
+        "            e[0] += k << node.rounds_field\n",
         "",
         claim="test_rows_that_wait_are_there",
     ),
@@ -383,30 +447,39 @@ MUTANTS = [
     Mutant(
         "rows that waited side by side before there were parts are forgotten",
         "operators/partitions.py",
-        "    partition_pending(H, W, f, H[v + PTR], n)\n",
+        "    partition_pending(worker, f, v.pointer, n)\n",
         "",
         runtime="local-sealed",
     ),
     Mutant(
         "what goes is taken for growth",
         "operators/reduce/insert_only.py",
-        "        if H[x] != H[row] or H[x + 1] <= 0 or H[x + 1] > WIDE_DIFF:\n",
-        "        if H[x] != H[row] or H[x + 1] > WIDE_DIFF:\n",
+        "        if x[0] != row[0] or x[1] <= 0 or x[1] > WIDE_DIFF:\n",
+        "        if x[0] != row[0] or x[1] > WIDE_DIFF:\n",
         runtime="local-bulky",
     ),
     Mutant(
         "a visit that a sealed key owes is forgotten",
         "operators/reduce/bulk_reduce.py",
-        "            if not rounds_precede(H[e], rounds, H[W + GUARD]):\n                return False\n",
+        """            if not rounds_precede(e.rounds, rounds, worker.guard):
+                return False
+""",
         "            pass\n",
         runtime="local-bulky",
     ),
     Mutant(
         "what joins have to say in the midst of many visits is said twice",
         "operators/edges.py",
-        "        if is_heavy(H, W, H[p + 2 * i]):\n            flush(H, W, H[p + 2 * i])\n",
-        "        if is_heavy(H, W, H[p + 2 * i]):\n            n = H[H[p + 2 * i] + BUFFER + LEN]\n"
-        "            flush(H, W, H[p + 2 * i])\n            H[H[p + 2 * i] + BUFFER + LEN] = n\n",
+        """        if is_heavy(worker, Node(p[2 * i])):
+            flush(worker, Node(p[2 * i]))
+
+""",
+        """        if is_heavy(worker, Node(p[2 * i])):
+            n = Node(p[2 * i]).buffer.length
+            flush(worker, Node(p[2 * i]))
+            Node(p[2 * i]).buffer.length = n
+
+""",
         runtime="local-bulky",
     ),
     Mutant(
@@ -426,34 +499,34 @@ MUTANTS = [
     Mutant(
         "in a loop the next of a key's rounds is not owed",
         "operators/gather.py",
-        "        H[v + LEN] = 1 if best != LAST else 0\n",
-        "        H[v + LEN] = 0\n",
+        "        v.length = 1 if best != LAST else 0\n",
+        "        v.length = 0\n",
     ),
     Mutant(
         "entries that are folded one by one are not put in order",
         "trace/segment.py",
-        "        at = p + first_from(H, p, 0, m, w, e + VALUE, H[e] + 1) * w\n",
+        "        at = p + first_from(p, 0, m, w, e.lanes, e.rounds + 1) * w\n",
         "        at = end\n",
     ),
     Mutant(
         "rows of another round go into the last run of the mail",
         "operators/exchange/outbox.py",
-        " or H[run + RUN_ROUNDS] != rounds:\n",
-        ":\n",
+        "    if at == 0 or run.node != number or run.rounds != rounds:\n",
+        "    if at == 0 or run.node != number:\n",
         runtime="local-2",
     ),
     Mutant(
         "rows on their way are not pending anywhere",
         "engine/walk.py",
-        "            count_outboxes(H, W, loop)\n",
+        "            count_outboxes(worker, loop)\n",
         "",
         runtime="local-2",
     ),
     Mutant(
         "mail is written over before it was read",
         "operators/exchange/barrier.py",
-        "    return W + OUTBOXES if barrier % 2 else H[W + OTHER_OUTBOXES]\n",
-        "    return W + OUTBOXES\n",
+        "    return worker.outboxes if barrier % 2 else worker.other_outboxes\n",
+        "    return worker.outboxes\n",
         runtime="local-2",
     ),
     Mutant(
@@ -465,8 +538,8 @@ MUTANTS = [
     Mutant(
         "rows for another node go into the last run of the mail",
         "operators/exchange/outbox.py",
-        " or H[run + RUN_NODE] != number or",
-        " or",
+        "    if at == 0 or run.node != number or run.rounds != rounds:\n",
+        "    if at == 0 or run.rounds != rounds:\n",
         runtime="local-2",
     ),
     Mutant(
@@ -485,61 +558,62 @@ MUTANTS = [
     Mutant(
         "rows that found their place are taken and not counted",
         "engine/worker.py",
-        "        buffer.room(int(consolidate.stop_direct(self.H, self.outputs[output][0])))\n",
-        "        consolidate.stop_direct(self.H, self.outputs[output][0])\n",
+        "        buffer.room(int(consolidate.stop_direct(self.outputs[output][0])))\n",
+        "        consolidate.stop_direct(self.outputs[output][0])\n",
         runtime="local-1-sliced",
     ),
     Mutant(
         "who runs out of memory keeps the others waiting",
         "engine/worker.py",
-        "self.H[int(self.H[self.W + h.BARRIER]) + barrier.STOPPED] = 1",
+        "self.H[int(self.header.barrier) + barrier.STOPPED] = 1",
         "pass",
         runtime="starved-2",
     ),
     Mutant(
         "a walk that was given up leaves a round in which nobody meets",
         "engine/worker.py",
-        "H[W + h.QUIET] = H[W + h.STAGE] = 0",
-        "H[W + h.STAGE] = 0",
+        "self.header.quiet = self.header.stage = 0",
+        "self.header.stage = 0",
         runtime="starved-2",
     ),
     Mutant(
         "undoing forgets the mail for every other meeting only",
         "operators/exchange/barrier.py",
         """    for barrier in range(2):
-        if outboxes_of(H, W, barrier):
-            begin_outboxes(H, W, barrier)
+        if outboxes_of(worker, barrier):
+            begin_outboxes(worker, barrier)
 """,
-        """    begin_outboxes(H, W, 1)
-""",
+        "    begin_outboxes(worker, 1)\n",
         runtime="starved-2",
     ),
     Mutant(
         "a block beyond the limit is not written down, and an exception ends the kernel",
         "trace/heap.py",
-        "    if end > H[W + SPACE_END]:\n        H[W + BROKEN] = 1\n",
-        "    if end > H[W + LIMIT]:\n",
+        """    if end > worker.space_end:
+        worker.broken = 1
+""",
+        "    if end > worker.limit:\n",
         runtime="starved-1",
     ),
     Mutant(
         "what is left of a refused step stays where memory ran out",
         "engine/walk.py",
-        "                if H[sg + STAMP] >= H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
-        "                if H[sg + STAMP] > H[W + FIRST]:\n                    H[sg + LEN] = H[sg + OLD]\n",
+        "                if segment.stamp >= worker.first:\n",
+        "                if segment.stamp > worker.first:\n",
         runtime="starved-2",
     ),
     Mutant(
         "a vector is emptied that is only to have less room",
         "engine/compact_after_load.py",
-        "        for v in (kinds.HOLD, kinds.OWES):\n            fit(worker, node + v)\n",
-        "        for v in (kinds.HOLD, kinds.OWES):\n            H[node + v + h.LEN] = 0\n",
+        "        for v in (node.hold, node.owes):\n            fit(worker, v)\n",
+        "        for v in (node.hold, node.owes):\n            v.length = 0\n",
         runtime="starved-1",
     ),
     Mutant(
         "a sum of decimals keeps its precision",
         "operators/reduce/answers.py",
-        "        fit = int_fits_decimal(H, acc)\n",
-        "        fit = int_fits(H, acc)\n",
+        "        fit = int_fits_decimal(acc)\n",
+        "        fit = int_fits(acc)\n",
         claim="test_decimals_near_their_end_are_right_or_refused and sums",
     ),
     Mutant(
@@ -580,14 +654,12 @@ MUTANTS = [
     Mutant(
         "a total that does not fit on the way is refused",
         "columns/exact_sums.py",
-        """    low, high = product(np.int64(value), np.int64(diff))
-    carry = add_word(H, acc, low, 0)
-    H[acc + 1] += high + carry
+        """    H[acc + 1] += high + carry
+    return 0
 """,
-        """    low, high = product(np.int64(value), np.int64(diff))
-    carry = add_word(H, acc, low, 0)
-    H[acc + 1] += high + carry
+        """    H[acc + 1] += high + carry
     H[acc] = min(max(H[acc], -LARGEST_DECIMAL), LARGEST_DECIMAL)
+    return 0
 """,
         claim="test_decimals_near_their_end_are_right_or_refused and bags",
     ),

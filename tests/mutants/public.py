@@ -74,8 +74,8 @@ PLANTED = [
     Mutant(
         "null keys match each other",
         "operators/join/product_rule.py",
-        "        if H[rc + k] == NULL:\n",
-        "        if H[rc + k] == NULL + 1:\n",
+        "        if record.lanes[k] == NULL:\n",
+        "        if record.lanes[k] == NULL + 1:\n",
     ),
     Mutant(
         "a row that found no partner shows its own columns in place of nulls",

@@ -14,13 +14,14 @@ from ebbflow.native.kernel_cache import directory, read_from_outside
 PROGRAM = """
 import sys
 from ebbflow.native import (kernel as k, kernel_cache)
+from ebbflow.native.memory import H
 
 @k.inline
 def twice(a):
     return a + a
 
 @k.kernel
-def total(H, p, n):
+def total(p, n):
     s = 0
     for i in range(n):
         s += twice(H[p + i])
@@ -28,7 +29,7 @@ def total(H, p, n):
 
 import numpy as np
 a = np.arange(10)
-assert total(k.memory(), k.address_of(a), 10) == 90
+assert total(k.address_of(a), 10) == 90
 if k.INTERPRETED:
     print("interpreted")
 else:

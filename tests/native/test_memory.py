@@ -10,25 +10,26 @@ from tests.house.layers import ROOT
 
 PROGRAM = """
 from ebbflow.native.kernel import kernel
+from ebbflow.native.memory import H
 from ebbflow.trace import heap as h
 
 @kernel
-def touch(H, p):
+def touch(p):
     H[p] = H[p] + 1
     return H[p]
 
 heap = h.Heap(1 << 24)
-block, other = (int(h.alloc(heap.H, heap.W, 10)) for _ in range(2))
+block, other = (int(h.alloc(heap.W, 10)) for _ in range(2))
 heap.H[block : block + 10] = 41
-print(touch(heap.H, block + 9))
+print(touch(block + 9))
 {mistake}
 print("went on")
 """
 MISTAKES = {
-    "given back": "h.release(heap.H, heap.W, block, 10); touch(heap.H, block + 3)",
-    "behind a block": "touch(heap.H, block + 10)",
-    "never given out": "touch(heap.H, int(heap.H[heap.W + h.BUMP]) + 5)",
-    "as a slice": "h.release(heap.H, heap.W, block, 10); heap.H[block - 4 : block + 4]",
+    "given back": "h.release(heap.W, block, 10); touch(block + 3)",
+    "behind a block": "touch(block + 10)",
+    "never given out": "touch(int(heap.H[heap.W + h.BUMP]) + 5)",
+    "as a slice": "h.release(heap.W, block, 10); heap.H[block - 4 : block + 4]",
 }
 
 
@@ -58,9 +59,7 @@ def test_without_the_mode_nothing_is_asked():
 
 
 def test_a_block_that_is_given_out_again_is_open():
-    done = told(
-        PROGRAM.format(mistake="h.release(heap.H, heap.W, block, 10); touch(heap.H, h.alloc(heap.H, heap.W, 9))")
-    )
+    done = told(PROGRAM.format(mistake="h.release(heap.W, block, 10); touch(h.alloc(heap.W, 9))"))
     assert done.stdout == "42\nwent on\n", done.stderr
 
 

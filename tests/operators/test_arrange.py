@@ -9,7 +9,6 @@ from ebbflow.engine.host import Host
 from ebbflow.errors import NeverSettles, NumberOverflow
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
 from tests.meaning.programs import ONE, Sketch, add_mod, call, lit
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import kept
@@ -130,7 +129,7 @@ def test_a_settling_node_sends_on_what_did_not_cancel(limit):
     runtime.advance({"x": ((1,),)})
     assert taken(runtime, "out") == {((limit % 6,), (0,)): 3}
     worker = host.workers[0]
-    assert not worker.H[worker.at[settle.number] + kinds.BUCKETS + h.LEN]
+    assert not kinds.Node(worker.at[settle.number]).buckets.length
     rows_before = worker.counters()["rows"]
     runtime.feed("x", *arrays([((1,), (1,), 2), ((1,), (1,), -2)], 1, 1))
     runtime.advance({"x": ((2,),)})

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from ebbflow.operators import edges
 from ebbflow.operators import node as kinds
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
 from tests.operators.test_edges import Plan
 from tests.trace.heaps import entries, records
@@ -19,13 +18,13 @@ def left_by(rows, kind, worth, crowd=False, upper=None, **edge):
     """What rows leave at a node that takes blocks from so many rows on: entries by key, what waits, what is held."""
     plan = Plan(coordinates=1, general=upper is not None)
     bench = plan.bench
-    bench[h.SEAL] = worth
+    bench.header.seal = worth
     nd = plan.to(kind, plan.copy(1, 0), sign=-1, **edge)
     if upper is not None:
         for time in range(4):
             bench.rank((time,))
         bench.frontiers(upper=[(upper,)])
-    bench[h.DELIVERS_BULK] = int(crowd)
+    bench.header.delivers_bulk = int(crowd)
     plan.send(rows)
     return left_at(bench, nd)
 
@@ -33,14 +32,15 @@ def left_by(rows, kind, worth, crowd=False, upper=None, **edge):
 def left_at(bench, nd):
     H, tb = bench.H, bench.table(nd)
     keys = {rc: int(H[rc]) for rc in records(H, tb)}
-    stored = {key: entries(H, int(t.segment_of(H, tb, rc, 0)), 3) for rc, key in keys.items()}
+    stored = {key: entries(H, int(t.segment_of(tb, rc, 0)), 3) for rc, key in keys.items()}
     waiting = []
-    words = bench.vector(nd + kinds.BUCKETS)
-    for b in range(0, len(words), kinds.BUCKET):
-        for v in (b + kinds.B_ITEMS, b + kinds.B_BULK):
-            items = bench.words(words[v + h.PTR], words[v + h.LEN])
-            waiting.append((words[b], v - b, [keys.get(item, item) for item in items]))
-    return stored, waiting, bench.vector(nd + kinds.HOLD)
+    words = bench.vector(kinds.Node(nd).buckets)
+    for b in range(0, len(words), kinds.Bucket.SIZE):
+        bucket = kinds.Bucket(kinds.Node(nd).buckets.pointer + b)
+        for name in ("items", "bulk"):
+            items = bench.vector(getattr(bucket, name))
+            waiting.append((int(bucket.rounds), name, [keys.get(item, item) for item in items]))
+    return stored, waiting, bench.vector(kinds.Node(nd).hold)
 
 
 SINGLY, AS_A_BLOCK = 1 << 20, 1  # from so many rows on
@@ -85,17 +85,17 @@ def left_by_two(rows, kind, worth, upper):
     nodes = []
     for me, plan in enumerate(plans):
         bench = plan.bench
-        bench[h.WORKERS], bench[h.ME], bench[h.SEAL] = 2, me, worth
+        bench.header.workers, bench.header.me, bench.header.seal = 2, me, worth
         nodes.append(plan.to(kind, plan.copy(1, 0), sign=-1, exchange=1))
-        bench.H[nodes[-1] + kinds.PARTITION_LANES] = bench.heap.keep([1, 0])
+        kinds.Node(nodes[-1]).partition_lanes = bench.heap.keep([1, 0])
         for time in range(4) if me == 0 else (2, 0, 3, 1):  # the two do not number times alike
             bench.rank((time,))
         bench.frontiers(upper=[(upper,)])
     first, second = (plan.bench for plan in plans)
     plans[0].send(rows)
-    mail = first.heap.vector(first.W + h.OUTBOXES + h.VECTOR).copy()
-    second[h.NODES] = second.heap.keep([nodes[1]])
-    edges.receive_at(second.H, second.W, second.heap.keep(mail), len(mail))
+    mail = first.heap.vector(first.header.outboxes[1]).copy()
+    second.header.nodes = second.heap.keep([nodes[1]])
+    edges.receive_at(second.W, second.heap.keep(mail), len(mail))
     return [left_at(plan.bench, nd) for plan, nd in zip(plans, nodes)]
 
 

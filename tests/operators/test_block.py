@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ebbflow as ebb
-from ebbflow.native.kernel import address_of, memory
-from ebbflow.operators.block import CHOSEN, HASHES, ROOM, find_runs, pack_column
+from ebbflow.native.kernel import address_of
+from ebbflow.operators.block import Block, find_runs, pack_column
 
 NAMES = ("a", "b", "c")
 
@@ -54,20 +54,22 @@ def test_rows_go_through_many_stages_as_one_by_one(stages, given_rows):
 @given(st.integers(1, 512), st.sets(st.integers(0, 511), max_size=80), st.sampled_from([0, 1, 3]), st.booleans())
 def test_the_rows_that_are_kept_of_a_column_lie_side_by_side(n, left_out, step, in_place):
     """Copied in runs where few are left out; also onto themselves, as when a register is packed where it lies."""
-    block = np.zeros(ROOM, np.int64)
+    words = np.zeros(Block.SIZE, np.int64)
     chosen = [i for i in range(n) if i not in left_out]
-    block[CHOSEN : CHOSEN + len(chosen)] = chosen
-    b, column, to = address_of(block), np.arange(n * 3 + 1) + 1000, np.zeros(n, np.int64)
+    b = Block(address_of(words))
+    for k, i in enumerate(chosen):
+        b.chosen[k] = i
+    column, to = np.arange(n * 3 + 1) + 1000, np.zeros(n, np.int64)
     wanted = [1000 + i * step for i in chosen]
-    runs = find_runs(memory(), b, n, len(chosen))
+    runs = find_runs(b, n, len(chosen))
     if runs:
-        pairs = block[HASHES : HASHES + 2 * runs].reshape(-1, 2)
-        assert [first + k for first, rows in pairs.tolist() for k in range(rows)] == chosen
+        pairs = [(int(b.hashes[2 * k]), int(b.hashes[2 * k + 1])) for k in range(runs)]
+        assert [first + k for first, rows in pairs for k in range(rows)] == chosen
     else:
         assert len(chosen) * 8 <= n * 7
     if in_place:
         to = column
-    pack_column(memory(), b, address_of(column), step, address_of(to), len(chosen), runs)
+    pack_column(b, address_of(column), step, address_of(to), len(chosen), runs)
     assert to[: len(chosen)].tolist() == wanted or (in_place and step != 1)
 
 

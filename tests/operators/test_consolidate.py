@@ -17,21 +17,21 @@ class Output:
     def __init__(self, lanes, raw=False):
         self.bench, self.lanes = Bench(), lanes
         self.nd = self.bench.node(kinds.OUTPUT, lanes=lanes)
-        self.bench.H[self.nd + kinds.RAW], self.bench.H[self.nd + kinds.NUMBER] = int(raw), 4
+        kinds.Node(self.nd).raw, kinds.Node(self.nd).number = int(raw), 4
 
     def absorb(self, values, rank, diff):
         p = self.bench.heap.keep(values)
-        c.absorb(self.bench.H, self.bench.W, self.nd, p, rank, diff)
-        h.release(self.bench.H, self.bench.W, p, max(1, len(values)))
+        c.absorb(self.bench.W, self.nd, p, rank, diff)
+        h.release(self.bench.W, p, max(1, len(values)))
 
     def take(self, first=0, times=()):
-        out = np.full((self.lanes + 2, first + c.count_rows(self.bench.H, self.nd) + 1), 99)
-        c.take_rows(self.bench.H, self.nd, out, first, np.array(times, np.int64))
+        out = np.full((self.lanes + 2, first + c.count_rows(self.nd) + 1), 99)
+        c.take_rows(self.nd, out, first, np.array(times, np.int64))
         assert (out[:, :first] == 99).all() and (out[:, -1] == 99).all()
         return [tuple(row) for row in out[:, first:-1].T.tolist()]
 
     def forget(self):
-        c.forget_rows(self.bench.H, self.bench.W, self.nd)
+        c.forget_rows(self.bench.W, self.nd)
 
 
 def rows_of(total):
@@ -90,29 +90,29 @@ def test_many_rows_are_found_again_and_forgotten_rows_are_not(count):
 
 def test_after_the_last_of_its_lives_an_output_begins_with_the_first():
     output = Output(1)
-    H, life = output.bench.H, output.nd + c.LIFE
+    index = kinds.Node(output.nd).index
     output.absorb((5,), 1, 1)  # in the first life, to which it comes back
     output.forget()
-    H[life] = c.LIVES - 2
+    index.life = c.LIVES - 2
     for wanted in (c.LIVES - 1, 0, 1):
         for diff in (1, 2):
             output.absorb((5,), 1, diff)
         assert output.take() == [(5, 1, 3)]
         output.forget()
-        assert H[life] == wanted
+        assert index.life == wanted
 
 
 def test_an_index_that_many_rows_made_large_is_dropped_when_rows_are_few():
     output = Output(1)
-    size, lives = output.nd + c.INDEX + h.LEN, []
+    index, lives = kinds.Node(output.nd).index, []
     for count in (20_000, 20_000, 10, 10):
         for i in range(count):
             output.absorb((i,), 1, 1)
-        lives.append(int(output.bench.H[size]))
+        lives.append(int(index.length))
         assert len(output.take()) == count
         output.forget()
     assert lives[0] == lives[1] == lives[2] > c.FEW_SLOTS and lives[3] == 64
-    assert output.bench.H[size] == 64  # few slots stay
+    assert index.length == 64  # few slots stay
 
 
 @pytest.mark.interpreted
@@ -142,7 +142,11 @@ def test_a_sum_of_diffs_beyond_a_word_is_refused(sign):
     output = Output(1)
     output.absorb((5,), 1, sign * (2**62))
     output.absorb((5,), 1, sign * (2**62 - 1))
-    assert output.bench[h.ERROR] == 0
+    assert output.bench.header.error == 0
     output.absorb((5,), 2, sign * (2**62))
     output.absorb((5,), 1, sign * 5)
-    assert (output.bench[h.ERROR], output.bench[h.ERROR_NODE], output.bench[h.ERROR_RANK]) == (h.SUM_OVERFLOW, 4, 1)
+    assert (output.bench.header.error, output.bench.header.error_node, output.bench.header.error_rank) == (
+        h.SUM_OVERFLOW,
+        4,
+        1,
+    )

@@ -26,8 +26,8 @@ class Plan:
 
     def __init__(self, **clock):
         self.bench = bench = Bench(**clock)
-        for v in (h.ROW, h.ROW2):
-            h.reserve(bench.H, bench.W, bench.W + v, 2 + REGISTERS)
+        for v in (bench.header.row, bench.header.row2):
+            h.reserve(bench.W, v, 2 + REGISTERS)
         self.source = bench.node(kinds.PASS, lanes=2)
         self.made, self.nodes = [], []
 
@@ -35,25 +35,16 @@ class Plan:
         bench = self.bench
         keyed = kind in (kinds.ARRANGE, kinds.REDUCE)
         nd = bench.node(kind, int(keyed), (3, 3) if keyed else (), lanes=2)
-        bench.H[nd + kinds.NUMBER] = len(self.nodes)
+        kinds.Node(nd).number = len(self.nodes)
         self.nodes.append(nd)
-        words = [0] * edges.FIRST_STAGE
-        for at, word in [
-            (edges.TO, nd),
-            (edges.SIGN, sign),
-            (edges.MASK, mask),
-            (edges.ADD, add),
-            (edges.FIELD, field),
-            (edges.MOST, most),
-            (edges.RAISES, raises),
-            (edges.EXCHANGE, exchange),
-            (edges.STAGES, len(stages)),
-            (edges.TO_LANES, 2),
-        ]:
-            words[at] = word
-        self.made.append(bench.heap.keep(words + list(stages)))
-        bench.H[self.source + kinds.EDGES] = bench.heap.keep(self.made)
-        bench.H[self.source + kinds.EDGE_COUNT] = len(self.made)
+        edge = edges.Edge(bench.heap.zeros(edges.Edge.SIZE + len(stages)))
+        edge.to, edge.sign, edge.mask, edge.add, edge.field = nd, sign, mask, add, field
+        edge.most, edge.raises, edge.exchange, edge.stage_count, edge.to_lanes = most, raises, exchange, len(stages), 2
+        for i, stage in enumerate(stages):
+            edge.stages[i] = stage
+        self.made.append(edge)
+        kinds.Node(self.source).edges = bench.heap.keep(self.made)
+        kinds.Node(self.source).edge_count = len(self.made)
         return nd
 
     def copy(self, *lanes):
@@ -66,14 +57,14 @@ class Plan:
     def send(self, rows):
         """rows of (rounds, rank, diff, a, b) through all edges."""
         for rounds, rank, diff, *lanes in rows:
-            at = kinds.emit(self.bench.H, self.bench.W, self.source, rounds, rank, diff)
+            at = kinds.emit(self.bench.W, self.source, rounds, rank, diff)
             self.bench.H[at : at + 2] = lanes
-        edges.flush(self.bench.H, self.bench.W, self.source)
-        assert self.bench.vector(self.source + kinds.BUFFER) == []
+        edges.flush(self.bench.W, self.source)
+        assert self.bench.vector(kinds.Node(self.source).buffer) == []
 
     def arrived(self, nd):
         """What came to a node that buffers."""
-        words = self.bench.vector(nd + kinds.BUFFER)
+        words = self.bench.vector(kinds.Node(nd).buffer)
         return [tuple(words[i : i + 5]) for i in range(0, len(words), 5)]
 
 
@@ -95,7 +86,7 @@ def test_every_row_goes_once_through_every_edge(rows):
     assert plan.arrived(swapped) == [(*head, b, a) for *head, a, b in rows]
     assert plan.arrived(less) == [(r, rank, -diff, a, b) for r, rank, diff, a, b in rows]
     assert plan.arrived(computed) == [(*head, b, a + b) for *head, a, b in rows if a < 2]
-    assert plan.bench.H[same + kinds.LEAST] == min((row[0] for row in rows), default=h.LAST)
+    assert kinds.Node(same).least == min((row[0] for row in rows), default=h.LAST)
     plan.send([])
     assert plan.arrived(same) == rows
 
@@ -126,7 +117,7 @@ def test_a_round_beyond_its_field_is_refused():
     bench = plan.bench
     plan.to(kinds.PASS, add=bench.rounds(0, 1))
     plan.send([(bench.rounds(0, (1 << bench.bits) - 1), 1, 1, 0, 0)])
-    assert bench[h.ERROR] == h.ROUNDS_OVERFLOW
+    assert bench.header.error == h.ROUNDS_OVERFLOW
 
 
 @pytest.mark.interpreted
@@ -134,7 +125,7 @@ def test_an_expression_that_overflows_refuses_its_row():
     plan = Plan()
     to = plan.to(kinds.PASS, plan.computing((call("add", A, B), B)))
     plan.send([(0, 6, 1, 2**63 - 1, 1)])
-    assert plan.arrived(to) == [] and plan.bench[h.ERROR] and plan.bench[h.ERROR_RANK] == 6
+    assert plan.arrived(to) == [] and plan.bench.header.error and plan.bench.header.error_rank == 6
 
 
 @settings(max_examples=40)
@@ -146,7 +137,7 @@ def test_rows_come_to_a_reduction_by_key_and_it_is_to_be_visited_at_their_rounds
     H, tb = plan.bench.H, plan.bench.table(nd)
     found = Counter()
     for rc in records(H, tb):
-        for rounds, rank, diff, (b,) in entries(H, int(t.segment_of(H, tb, rc, 0)), 3):
+        for rounds, rank, diff, (b,) in entries(H, int(t.segment_of(tb, rc, 0)), 3):
             found[rounds, rank, diff, int(H[rc]), b] += 1
     assert found == Counter(rows)
     keys = {int(H[rc]): rc for rc in records(H, tb)}
@@ -160,8 +151,8 @@ def test_an_output_takes_its_rows_in_added_up(rows):
     plan = Plan()
     nd = plan.to(kinds.OUTPUT)
     plan.send(rows)
-    out = np.empty((4, count_rows(plan.bench.H, nd)), np.int64)
-    take_rows(plan.bench.H, nd, out, 0, np.empty(0, np.int64))
+    out = np.empty((4, count_rows(nd)), np.int64)
+    take_rows(nd, out, 0, np.empty(0, np.int64))
     wanted = Counter()
     for _, rank, diff, a, b in rows:
         wanted[a, b, rank] += diff
@@ -186,14 +177,14 @@ def test_a_row_is_held_until_its_time_is_complete_and_then_delivered_once(rows, 
     open_, shown = list(rows), []
     for upper in [*uppers, []]:
         bench.frontiers(upper=upper)
-        edges.release_held(bench.H, bench.W, nd)
+        edges.release_held(bench.W, nd)
         shown += [(bench.time(rank), diff, a) for _, rank, diff, a, _ in plan.arrived(nd)]
-        bench.H[nd + kinds.BUFFER + h.LEN] = 0
+        kinds.Node(nd).buffer.length = 0
         closed = [row for row in open_ if not any(all(f <= x for f, x in zip(e, row[0])) for e in upper)]
         for row in closed:
             open_.remove(row)
         assert Counter(shown) + Counter(open_) == Counter(rows)
-    assert not open_ and bench.vector(nd + kinds.HOLD) == []
+    assert not open_ and bench.vector(kinds.Node(nd).hold) == []
 
 
 @settings(max_examples=40)
@@ -206,9 +197,9 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
     nodes = []
     for me, plan in enumerate(plans):
         bench = plan.bench
-        bench[h.WORKERS], bench[h.ME] = 2, me
+        bench.header.workers, bench.header.me = 2, me
         nodes.append(plan.to(kinds.PASS, exchange=1))
-        bench.H[nodes[-1] + kinds.PARTITION_LANES] = bench.heap.keep([1, 0])
+        kinds.Node(nodes[-1]).partition_lanes = bench.heap.keep([1, 0])
         if general:
             bench.rank((7 + me, 0))  # the two do not number times alike
 
@@ -220,12 +211,12 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
 
     first, second = (plan.bench for plan in plans)
     plans[0].send([(2, rank(first, at), diff, a, b) for at, diff, a, b in rows])
-    letter = first.heap.vector(first.W + h.OUTBOXES + h.VECTOR).copy()
-    second[h.NODES] = second.heap.keep([nodes[1]])
-    edges.receive_at(second.H, second.W, second.heap.keep(letter), len(letter))
+    letter = first.heap.vector(first.header.outboxes[1]).copy()
+    second.header.nodes = second.heap.keep([nodes[1]])
+    edges.receive_at(second.W, second.heap.keep(letter), len(letter))
     found = [
         [(time(plan.bench, r), diff, a, b) for _, r, diff, a, b in plan.arrived(nd)] for plan, nd in zip(plans, nodes)
     ]
-    owner = {a: int(outbox.owner_of(first.H, first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
+    owner = {a: int(outbox.owner_of(first.W, nodes[0], first.heap.keep([a, 0]))) for _, _, a, _ in rows}
     assert found == [[row for row in rows if owner[row[2]] == me] for me in (0, 1)]
     assert all(row[0] == 2 for plan, nd in zip(plans, nodes) for row in plan.arrived(nd))

@@ -85,13 +85,13 @@ def test_rows_that_are_alike_are_put_in_the_order_that_sorting_gives(seed):
     rows[:, 0], rows[:, 1], rows[:, 2 : w - 1] = 7, rng.integers(-2, 3, n), 11
     rows[:, w - 1] = rng.integers(-3, 4, n)
     p, o = heap.keep(rows.ravel()), heap.zeros(n * w)
-    assert hash_sort.are_alike(heap.H, p, n, w)
-    hash_sort.put_alike(heap.H, p, n, w, o)
+    assert hash_sort.are_alike(p, n, w)
+    hash_sort.put_alike(p, n, w, o)
     found = np.array(heap.H[o : o + n * w]).reshape(n, w)
     assert found.tolist() == rows[np.argsort(rows[:, w - 1], kind="stable")].tolist()
     if n > 1:
         heap.H[p + w] = 8
-        assert not hash_sort.are_alike(heap.H, p, n, w)
+        assert not hash_sort.are_alike(p, n, w)
 
 
 @pytest.mark.parametrize("rows", [100, 400])
@@ -113,18 +113,18 @@ def test_room_for_rows_that_do_not_come_is_given_back(rows):
 
 def waiting(bench, rng, rows, keys, lanes, odd):
     """Rows as they wait, `link, rank, diff, hash, lanes`; some of another rank, diff or size if they are odd."""
-    made = np.zeros((rows, kinds.PENDING_HEAD + lanes), np.int64)
+    made = np.zeros((rows, kinds.PendingRow.SIZE + lanes), np.int64)
     made[:, 0], made[:, 1], made[:, 2] = -1, 1, 1
-    made[:, kinds.PENDING_HEAD] = rng.integers(-keys, keys, rows)
-    made[:, kinds.PENDING_HEAD + 1 :] = rng.integers(-5, 5, (rows, lanes - 1))
+    made[:, kinds.PendingRow.SIZE] = rng.integers(-keys, keys, rows)
+    made[:, kinds.PendingRow.SIZE + 1 :] = rng.integers(-5, 5, (rows, lanes - 1))
     if odd:
         which = rng.random(rows) < odd
         made[which, 1], made[which, 2] = rng.integers(1, 3, which.sum()), rng.integers(-1, 2, which.sum())
         made[which, -1] *= 2**40
     at = bench.heap.zeros(1)
     for row in made:
-        bench.H[at] = row[kinds.PENDING_HEAD]
-        row[3] = h.hash_lanes(bench.H, at, 1)
+        bench.H[at] = row[kinds.PendingRow.SIZE]
+        row[3] = h.hash_lanes(at, 1)
     return made
 
 
@@ -151,12 +151,12 @@ def test_parts_in_their_order_are_all_rows_in_order_and_summed(rows, keys, lanes
     bench, rng = Bench(reserve=1 << 26), np.random.default_rng(rows + keys)
     nd = bench.node(kinds.ARRANGE, 1, [1 + lanes])
     made = waiting(bench, rng, rows, keys, lanes, odd)
-    parts = int(partitions.new_partitions(bench.H, bench.W, nd, rows))
-    partitions.partition_pending(bench.H, bench.W, parts, bench.heap.keep(made.ravel()), made.size)
+    parts = int(partitions.new_partitions(bench.W, nd, rows))
+    partitions.partition_pending(bench.W, parts, bench.heap.keep(made.ravel()), made.size)
     found = []
-    for i in range(int(bench.H[parts + packed_rows.LISTS])):
-        n = int(partitions.take_partition(bench.H, bench.W, parts, i, 1))
-        p = int(bench.H[bench.W + h.BULK + h.PTR])
+    for i in range(int(packed_rows.Pack(parts).list_count)):
+        n = int(partitions.take_partition(bench.W, parts, i, 1))
+        p = int(h.Worker(bench.W).bulk.pointer)
         for rank, diff, *rest in np.array(bench.H[p : p + n * (3 + lanes)]).reshape(n, 3 + lanes).tolist():
             found.append(((*rest, rank), diff))
     assert found == consolidated(made)
@@ -167,10 +167,10 @@ def test_rows_of_parts_that_wait_side_by_side_again_are_the_same(odd):
     bench, rng = Bench(reserve=1 << 26), np.random.default_rng(5)
     nd = bench.node(kinds.ARRANGE, 1, [3])
     made = waiting(bench, rng, 500, 40, 2, odd)
-    parts = int(partitions.new_partitions(bench.H, bench.W, nd, 500))
-    partitions.partition_pending(bench.H, bench.W, parts, bench.heap.keep(made.ravel()), made.size)
-    v = bench.heap.zeros(h.VECTOR)
+    parts = int(partitions.new_partitions(bench.W, nd, 500))
+    partitions.partition_pending(bench.W, parts, bench.heap.keep(made.ravel()), made.size)
+    v = h.Vector(bench.heap.zeros(h.Vector.SIZE))
     bench.heap.load(v, made[:1].ravel())
-    partitions.spill_partitions(bench.H, bench.W, parts, v, 1)
+    partitions.spill_partitions(bench.W, parts, v, 1)
     found = np.array(bench.vector(v)).reshape(-1, made.shape[1]).tolist()
     assert sorted(found) == sorted([*made.tolist(), made[0].tolist()])

@@ -19,17 +19,17 @@ KEYS = 40
 def bench():
     """A reduction whose even keys have records and whose odd ones are sealed, read by a join with itself."""
     bench = Bench()
-    bench[h.CACHED_SLOTS] = 0
+    bench.header.cached_slots = 0
     nd = bench.node(kinds.REDUCE, keys=1, widths=[3])
     tb = bench.table(nd)
     for key in range(0, KEYS, 2):
-        rc = int(t.add_key(bench.H, bench.W, tb, bench.heap.keep([key]), hash_of(bench.heap, (key,))))
-        bench.push(int(t.segment_of(bench.H, tb, rc, 0)), 3, 0, 0, 1, [7])
+        rc = int(t.add_key(bench.W, tb, bench.heap.keep([key]), hash_of(bench.heap, (key,))))
+        bench.push(int(t.segment_of(tb, rc, 0)), 3, 0, 0, 1, [7])
     stream = make_stream(bench.heap, {(key,): [[(0, 0, 1, 7)]] for key in range(1, KEYS, 2)})
-    s.add_batch(bench.H, bench.W, tb, b.seal(bench.H, bench.W, tb, *stream))
+    s.add_batch(bench.W, tb, b.seal(bench.W, tb, *stream))
     join = bench.node(kinds.JOIN)
-    bench.H[join + kinds.LEFT] = bench.H[join + kinds.RIGHT] = nd
-    bench.H[nd + kinds.READERS], bench.H[nd + kinds.READERS + 1] = bench.heap.keep([join, 1]), 1
+    kinds.Node(join).left = kinds.Node(join).right = nd
+    kinds.Node(nd).readers.joins, kinds.Node(nd).readers.count = bench.heap.keep([join, 1]), 1
     bench.nd, bench.tb = nd, tb
     return bench
 
@@ -37,7 +37,7 @@ def bench():
 def words_of(bench):
     """Everything but the room in which hashes are written down."""
     words = bench.heap.words.copy()
-    room = bench[h.BLOCK] - bench.W + 8
+    room = bench.header.block - bench.W + 8
     words[room : room + prefetch.AHEAD] = 0
     return words.tolist()
 
@@ -45,8 +45,8 @@ def words_of(bench):
 def test_asking_for_keys_that_are_there_sealed_or_nowhere_changes_nothing(bench):
     hashes = bench.heap.keep([hash_of(bench.heap, (key,)) for key in range(KEYS + 10)])
     before = words_of(bench)
-    prefetch.prefetch_keys(bench.H, bench.W, bench.tb, 0, hashes, 1, KEYS + 10)
-    prefetch.prefetch_joined(bench.H, bench.W, bench.nd, 0, hashes, 5, (KEYS + 10) // 5)
+    prefetch.prefetch_keys(bench.W, bench.tb, 0, hashes, 1, KEYS + 10)
+    prefetch.prefetch_joined(bench.W, bench.nd, 0, hashes, 5, (KEYS + 10) // 5)
     assert words_of(bench) == before
 
 
@@ -62,41 +62,41 @@ def asked(monkeypatch):
 
 
 def test_slots_records_and_entries_are_asked_for_and_of_sealed_keys_where_they_lie(bench, asked):
-    H, tb = bench.H, bench.tb
+    tb = bench.tb
     hashes = [hash_of(bench.heap, (key,)) for key in range(KEYS)]
-    prefetch.prefetch_keys(H, bench.W, tb, 0, bench.heap.keep(hashes), 1, KEYS)
+    prefetch.prefetch_keys(bench.W, tb, 0, bench.heap.keep(hashes), 1, KEYS)
     lines = set(asked)
-    assert {int(H[tb + t.SLOTS_AT]) + (int(h_) & int(H[tb + t.MASK])) for h_ in hashes} <= lines
-    found = [int(prefetch.likely_record(H, tb, h_)) for h_ in hashes]
+    assert {int(t.Table(tb).slots) + (int(h_) & int(t.Table(tb).mask)) for h_ in hashes} <= lines
+    found = [int(prefetch.likely_record(tb, h_)) for h_ in hashes]
     for rc in filter(None, found):
-        assert {rc, int(H[int(t.segment_of(H, tb, rc, 0)) + h.PTR])} <= lines
-    batch = int(H[int(bench.vector(int(H[tb + t.SPINE]) + s.BATCHES)[0]) + s.BATCH])
-    directory = batch + int(H[batch + b.DIRECTORY])
-    down = b.HASH_BITS - int(H[batch + b.RADIX])
+        assert {rc, int(h.Vector(t.segment_of(tb, rc, 0)).pointer)} <= lines
+    batch = int(s.Sealed(bench.vector(t.Table(tb).spine.batches)[0]).batch)
+    directory = batch + int(b.Batch(batch).directory)
+    down = b.HASH_BITS - int(b.Batch(batch).radix)
     assert {directory + (int(h_) >> (down + 1)) for h_, rc in zip(hashes, found) if not rc} <= lines
 
 
 def test_a_join_is_looked_ahead_for_where_keys_are_shown_to_it(bench, asked):
-    at = bench.heap.keep([t.find(bench.H, bench.tb, bench.heap.keep([4]), hash_of(bench.heap, (4,)))])
-    prefetch.prefetch_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, 1)
+    at = bench.heap.keep([t.find(bench.tb, bench.heap.keep([4]), hash_of(bench.heap, (4,)))])
+    prefetch.prefetch_visits(bench.W, bench.nd, bench.tb, 0, at, 1, 1)
     own = len(asked)
-    bench.H[bench.nd + kinds.READERS + 1] = 0
-    prefetch.prefetch_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, 1)
+    kinds.Node(bench.nd).readers.count = 0
+    prefetch.prefetch_visits(bench.W, bench.nd, bench.tb, 0, at, 1, 1)
     assert 0 < len(asked) - own < own
 
 
 def test_a_table_that_is_near_is_not_asked_for(bench, asked):
-    bench[h.CACHED_SLOTS] = 1 << 20
+    bench.header.cached_slots = 1 << 20
     small = bench.table(bench.node(kinds.REDUCE, keys=1, widths=[3]))
-    prefetch.prefetch_keys(bench.H, bench.W, small, 0, bench.heap.keep([hash_of(bench.heap, (4,))]), 1, 1)
+    prefetch.prefetch_keys(bench.W, small, 0, bench.heap.keep([hash_of(bench.heap, (4,))]), 1, 1)
     assert asked == []
 
 
 def test_asking_for_what_visits_need_changes_nothing(bench):
-    records = [t.find(bench.H, bench.tb, bench.heap.keep([k]), hash_of(bench.heap, (k,))) for k in range(0, KEYS, 2)]
+    records = [t.find(bench.tb, bench.heap.keep([k]), hash_of(bench.heap, (k,))) for k in range(0, KEYS, 2)]
     at = bench.heap.keep(records)
     before = words_of(bench)
-    prefetch.prefetch_visits(bench.H, bench.W, bench.nd, bench.tb, 0, at, 1, len(records))
+    prefetch.prefetch_visits(bench.W, bench.nd, bench.tb, 0, at, 1, len(records))
     assert words_of(bench) == before
 
 
@@ -104,28 +104,28 @@ def test_what_is_likely_the_record_of_a_key_is_it_or_nothing(bench):
     found = 0
     for key in range(KEYS):
         h_ = hash_of(bench.heap, (key,))
-        likely = int(prefetch.likely_record(bench.H, bench.tb, h_))
-        assert likely in (0, int(t.find(bench.H, bench.tb, bench.heap.keep([key]), h_)))
+        likely = int(prefetch.likely_record(bench.tb, h_))
+        assert likely in (0, int(t.find(bench.tb, bench.heap.keep([key]), h_)))
         found += likely > 0
     assert found > KEYS // 4  # some stand behind another one
 
 
 def test_a_table_is_far_when_it_is_large_or_has_something_sealed(bench):
     small = bench.table(bench.node(kinds.REDUCE, keys=1, widths=[3]))
-    assert prefetch.may_miss_cache(bench.H, bench.W, bench.tb)
-    assert prefetch.may_miss_cache(bench.H, bench.W, small)
-    bench[h.CACHED_SLOTS] = 1 << 20
-    assert prefetch.may_miss_cache(bench.H, bench.W, bench.tb)
-    assert not prefetch.may_miss_cache(bench.H, bench.W, small)
+    assert prefetch.may_miss_cache(bench.W, bench.tb)
+    assert prefetch.may_miss_cache(bench.W, small)
+    bench.header.cached_slots = 1 << 20
+    assert prefetch.may_miss_cache(bench.W, bench.tb)
+    assert not prefetch.may_miss_cache(bench.W, small)
 
 
 def test_a_record_without_entries_has_none_to_ask_for():
     bench = Bench()
-    bench[h.CACHED_SLOTS] = 0
+    bench.header.cached_slots = 0
     tb = bench.table(bench.node(kinds.SETTLE, keys=1, widths=[]))
     hash_ = hash_of(bench.heap, (5,))
-    t.add_key(bench.H, bench.W, tb, bench.heap.keep([5]), hash_)
+    t.add_key(bench.W, tb, bench.heap.keep([5]), hash_)
     hashes = bench.heap.keep([hash_])
     before = words_of(bench)  # in checked mode, a look beyond the record would end the process
-    prefetch.prefetch_keys(bench.H, bench.W, tb, 0, hashes, 1, 1)
+    prefetch.prefetch_keys(bench.W, tb, 0, hashes, 1, 1)
     assert words_of(bench) == before

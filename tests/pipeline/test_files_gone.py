@@ -16,7 +16,8 @@ def feed(place, delivery):
     """One that was begun before, as far as its files are concerned."""
     made = object.__new__(Feed)
     made.place, made.names = place, ["rows"]
-    made.live = SimpleNamespace(_runtime=SimpleNamespace(delivery=delivery), frontier=lambda name: [(4,)])
+    runtime = SimpleNamespace(staging=SimpleNamespace(delivery=delivery))
+    made.live = SimpleNamespace(_runtime=runtime, frontier=lambda name: [(4,)])
     made.shapes = {"rows": SimpleNamespace(schema=schema_of("k long, v long"), key=("k",))}
     return made
 

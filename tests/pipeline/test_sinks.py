@@ -6,7 +6,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import MissingPackage, NotATable, TypeMismatch, UnknownColumn, WrongDiff
-from ebbflow.pipeline.sinks import Progress
+from ebbflow.pipeline.sinks import Progress, summed
 from tests.parts import need_connector
 from tests.pipeline.given import Kept, rows_of
 
@@ -207,3 +207,15 @@ def test_a_function_of_the_changes_alone_is_given_those(spark, tmp_path):
     hand(sink, spark, tmp_path / "place", 1, STEPS[0][:1])
     assert given == [[("a", 1, 0, 1)]]
     assert ebb.each(print) and ebb.each(lambda *both: None) and ebb.each(lambda changes, progress: None)
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_sums_of_diffs_are_exact_on_the_way_and_never_wrap(spark, ansi):
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    diffs = [2**62, 2**62, -(2**62), 5]  # the first two alone are beyond a long
+    rows = session.createDataFrame([("a", diff) for diff in diffs], "name string, _diff long")
+    assert [tuple(row) for row in summed(rows, ["name"]).collect()] == [("a", 2**62 + 5)]
+    beyond = session.createDataFrame([("a", 2**62), ("a", 2**62)], "name string, _diff long")
+    with pytest.raises(Exception, match="beyond 64 bits"):
+        summed(beyond, ["name"]).collect()

@@ -59,20 +59,24 @@ def plain(found: object) -> object:
     return ("number", float(f"{float(found):.9g}") + 0.0)
 
 
-def program(query: str) -> ebb.Dataflow:
+def program(*queries: str) -> ebb.Dataflow:
     flow = ebb.Dataflow()
     for name, columns in SCHEMAS.items():
         flow.input(name, ", ".join(f"{column} {kind}" for column, kind in columns))
-    flow.output("out", flow.sql(query))
+    for i, query in enumerate(queries):
+        flow.output(f"out{i}", flow.sql(query))
     return flow
 
 
-def compare(connection, query: str, seed: int, asked: str | None = None, **options) -> int:
-    """How many rows the answers had in all; AssertionError where they differ.  asked: the query in DuckDB's words."""
+def compare(connection, query: str, seed: int, asked: str | None = None, beside=(), **options) -> int:
+    """How many rows the answers had in all; AssertionError where they differ.  asked: the query in DuckDB's words;
+    beside: (query, asked) pairs that the same program shows too.
+    """
     steps = history(random.Random(seed))
+    queries = [(query, asked or query), *beside]
     rows: dict[str, list[tuple]] = {name: [] for name in SCHEMAS}
     count = 0
-    with program(query).run(**options) as live:
+    with program(*(one for one, _ in queries)).run(**options) as live:
         for time, step in enumerate(steps):
             for name, (come, gone) in step.items():
                 live.insert(name, come, time=time)
@@ -81,12 +85,13 @@ def compare(connection, query: str, seed: int, asked: str | None = None, **optio
                     rows[name].remove(row)
                 rows[name] += come
             live.advance_to(time + 1)
-            got = Counter()
-            for *row, copies in live.snapshot("out"):
-                got[tuple(map(plain, row))] += copies
-            want = Counter(tuple(map(plain, row)) for row in answer(connection, asked or query, rows))
-            assert got == want, f"time {time}: {query}\n{rows}\nmissing {want - got}\nmore {got - want}"
-            count += len(want)
+            for i, (one, spoken) in enumerate(queries):
+                got = Counter()
+                for *row, copies in live.snapshot(f"out{i}"):
+                    got[tuple(map(plain, row))] += copies
+                want = Counter(tuple(map(plain, row)) for row in answer(connection, spoken, rows))
+                assert got == want, f"time {time}: {one}\n{rows}\nmissing {want - got}\nmore {got - want}"
+                count += len(want)
     return count
 
 

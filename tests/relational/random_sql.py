@@ -202,15 +202,71 @@ class Writer:
                 text = self.one_of(f"min({of})", f"max({of})")
         return f"{text} filter (where {self.condition(scope, 1)})" if self.happens(0.15) else text
 
+    # ---- windows ----------------------------------------------------------------------------
+
+    def over(self, scope: Scope, tied: bool, frame: bool = True) -> str:
+        """A window; tied: whether rows that are alike in its order may be told apart by nothing else."""
+        by = [f"{name} {self.one_of('asc', 'desc')} nulls {self.one_of('first', 'last')}" for name, _ in scope]
+        self.rng.shuffle(by)
+        if tied:
+            by = by[: self.rng.randint(0, 2)]
+        parts = ", ".join(name for name, _ in self.rng.sample(scope, self.rng.randint(0, min(2, len(scope)))))
+        told = f"partition by {parts} " if parts else ""
+        told += f"order by {', '.join(by)}" if by else ""
+        if frame and not tied and self.happens(0.6):
+            start, end = self.rng.choice(
+                [("2 preceding", "1 following"), ("unbounded preceding", "current row"), ("1 following", "2 following"),
+                 ("current row", "unbounded following"), ("3 preceding", "1 preceding")]
+            )  # fmt: skip
+            told += f" rows between {start} and {end}"
+        elif frame and tied and len(by) == 1 and self.happens(0.6):
+            name, kind = self.rng.choice(scope)
+            if kind in ("long", "double"):
+                end = self.one_of("current row", "2 following", "unbounded following")
+                told = f"order by {name} {self.one_of('asc', 'desc')} nulls last range between 1 preceding and {end}"
+        return f"over ({told})"
+
+    def windowed(self, kind: str, scope: Scope) -> str:
+        """A window function: what depends on the order of equal rows is over an order of all columns."""
+        of = self.value(kind, scope, 1)
+        moves = f"{self.one_of('lag', 'lead')}({of}, {self.rng.randint(0, 2)}{self.one_of('', ', ' + of)})"
+        skips = f"{self.one_of('lag', 'lead')}({of}{self.one_of('', ' ignore nulls')})"
+        ends = f"{self.one_of('first_value', 'last_value')}({of}{self.one_of('', ' ignore nulls')})"
+        exact = [f"{moves} {self.over(scope, False, False)}", f"{skips} {self.over(scope, False, False)}",
+                 f"{ends} {self.over(scope, False)}", f"nth_value({of}, 2) {self.over(scope, False)}"]  # fmt: skip
+        free = [f"{self.one_of('min', 'max')}({of}) {self.over(scope, self.happens(0.5))}"]
+        if kind == "long":
+            places = self.one_of("row_number()", f"ntile({self.rng.randint(1, 3)})")
+            exact.append(f"{places} {self.over(scope, False, False)}")
+            free += [f"{self.one_of('rank()', 'dense_rank()')} {self.over(scope, True, False)}" for _ in range(2)]
+            free += [f"{self.one_of('count(*)', f'count({of})', f'sum({of})')} {self.over(scope, self.happens(0.5))}"]
+        if kind == "double":
+            free += [f"{self.one_of('percent_rank()', 'cume_dist()')} {self.over(scope, True, False)}"]
+            free += [f"avg({self.value('long', scope, 1)}) {self.over(scope, self.happens(0.5))}"]
+        if kind == "boolean":
+            return f"({self.windowed('long', scope)} > 1)"
+        return self.one_of(*exact, *free, *free)
+
     def select(self, depth: int, kinds: list[str]) -> str:
         source, scope = self.source(depth)
         where = f" where {self.condition(scope, depth, [])}" if self.happens(0.5) else ""
         if not self.happens(0.4):
-            columns = ", ".join(f"{self.value(kind, scope, depth, [])} as c{i}" for i, kind in enumerate(kinds))
-            return f"select {self.one_of('', '', '', 'distinct ')}{columns} from {source}{where}"
+            written = [
+                self.windowed(kind, scope) if self.happens(0.2) else self.value(kind, scope, depth, [])
+                for kind in kinds
+            ]
+            columns = ", ".join(f"{text} as c{i}" for i, text in enumerate(written))
+            qualify = f" qualify {self.windowed('long', scope)} <= 2" if self.happens(0.08) else ""
+            return f"select {self.one_of('', '', '', 'distinct ')}{columns} from {source}{where}{qualify}"
         count = self.rng.randint(0, len(kinds))
         keys = [f"coalesce({self.value(kind, scope, 1)}, {self.column(kind, scope)})" for kind in kinds[:count]]
         values = [*keys, *(self.aggregate(kind, scope) for kind in kinds[count:])]
+        if count < len(kinds) and kinds[-1] == "long" and self.happens(0.3):  # of groups
+            order = ", ".join([*keys, values[-1]])
+            running = f"order by {order} nulls first" if keys else ""
+            values[-1] = self.one_of(
+                f"rank() over (order by {values[-1]} nulls first)", f"sum({values[-1]}) over ({running})"
+            )
         columns = ", ".join(f"{value} as c{i}" for i, value in enumerate(values))
         listed, group = ", ".join(keys), ""
         if keys:
@@ -255,14 +311,25 @@ def written(seed: int) -> str:
     return Writer(rng).whole(rng.choice([1, 2, 2, 3]))
 
 
+def in_duckdb(query: str) -> str:
+    return query.replace("left semi join", "semi join").replace("left anti join", "anti join")
+
+
 def ask(connection, seed: int) -> bool:
     """Compare one query; whether DuckDB could answer it.  AssertionError, with the query, where the two differ."""
     import duckdb
 
     query = written(seed)
-    spoken = query.replace("left semi join", "semi join").replace("left anti join", "anti join")
+    beside = [Writer(random.Random(-seed - i)).whole(1) for i in range((0, 0, 1, 3)[seed % 4])]  # other views
     try:
-        compare(connection, query, seed, spoken, workers=1 + seed % 2)
+        compare(
+            connection,
+            query,
+            seed,
+            in_duckdb(query),
+            [(one, in_duckdb(one)) for one in beside],
+            workers=1 + seed // 4 % 2,
+        )
     except duckdb.Error:
         return False
     except Exception as problem:

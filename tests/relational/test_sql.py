@@ -287,11 +287,19 @@ REFUSED = {
     "select a from t where s": "a condition is true or false, and this is a string",
     "select a + s from t": "add takes numbers; one is a long, one is a string, in a + s",
     "select iff(a > 0, 1, 2) from t": "the function iff is not supported",
-    "select concat_ws('-', s, s) from t": "the function concat_ws is not supported",
+    "select parse_url(s, 'HOST') from t": "the function parse_url is not supported",
     "select current_date from t": "the function current_date is not supported",
     "select substring(s from a for 2, 3) from t": "the query cannot be read",
-    "select row_number() over (order by a) from t": "a window function is not supported",
-    "select regexp_extract(s, 'a') from t": "is not supported",
+    "select a from t where row_number() over (order by a) = 1": "a window function stands in select, qualify and order",
+    "select rank() over w from t": 'there is no window "w"; there are: none',
+    "select count(distinct a) over () from t": "an aggregate of distinct values over a window is not supported",
+    "select sum(a) over (order by a groups 1 preceding) from t": "",
+    "select sum(a) over (order by a, b range 1 preceding) from t": "measures one order column, and this window has 2",
+    "select sum(a) over (order by s range 1 preceding) from t": "does not measure an order column of type string",
+    "select ntile(0) over (order by a) from t": "ntile has at least one tile",
+    "select sum(rank() over (order by a)) over () from t": "not inside another one",
+    "select median(a) over (order by a) from t": "percentile(0.5) over a part of its window is not supported",
+    "select regexp_extract(s, '(a') from t": 'regexp_extract cannot read the regular expression "(a"',
     "select (select a, b from t) from u": "a subquery stands for one value, and has 2 columns",
     "select a from t where a in (select k, b from u)": "in (...) compares 1 value, and the subquery has 2 columns",
     "select a from t union select k, b from u": "the two sides of union have 1 and 2 columns",
@@ -319,3 +327,19 @@ def test_what_cannot_be_had_is_refused_and_leaves_the_program_as_it_was(query):
     assert REFUSED[query] in refusal.value.what
     assert refusal.value.hint
     assert len(flow.graph.nodes) == before
+
+
+@pytest.mark.parametrize(
+    "text, read",
+    [("'it''s'", "it's"), ("''''", "'"), (r"'a\'b'", "a'b"), ('"a""b"', 'a"b'), ("''", ""), ("'\"\"'", '""')],
+)
+def test_a_doubled_quote_in_a_text_is_a_quote(text, read):
+    flow = ebb.Dataflow()
+    flow.input("t", "s string")
+    flow.output("out", flow.sql(f"select s, {text} as written from t where s = {text}"))
+    assert flow.compute(t=[(read,), ("its",)])["out"].rows() == [(read, read, 1)]
+
+
+def test_a_query_that_ends_too_early_is_refused_in_words():
+    with pytest.raises(ebb.EbbflowError, match=r'something is missing, near "where" \(line 1, column 21\)'):
+        ebb.Dataflow().sql("select a from t where")

@@ -30,7 +30,7 @@ def time_of(worker: Worker, rank: int, lower: Antichain = ()) -> tuple[int, ...]
     if not worker.plan.general:
         return ()
     c = len(worker.plan.graph.coordinates)
-    time = worker.heap.vector(worker.W + h.TIMES).reshape(-1, c)[rank]
+    time = worker.heap.vector(h.Worker(worker.W).times).reshape(-1, c)[rank]
     return tuple(advance(time, np.array(lower, np.int64).reshape(-1, c)).tolist())
 
 
@@ -38,7 +38,7 @@ def kept(worker: Worker, lower: Antichain = ()) -> dict[int, dict[tuple[int, ...
     """By cell and key, what the key's families hold; keys of which nothing is left do not count."""
     H, found = worker.H, {}
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
-        tb = int(H[nd + kinds.TB])
+        tb = int(kinds.Node(nd).table)
         if tb and cell.kind != kinds.SETTLE:
             found[cell.number] = keys = {}
             for rc in records(H, tb):
@@ -53,26 +53,26 @@ def kept(worker: Worker, lower: Antichain = ()) -> dict[int, dict[tuple[int, ...
 
 def tallied(worker: Worker, nd: int) -> dict[tuple[int, ...], tuple[Kept, ...]]:
     """The sums of a node that keeps nothing else."""
-    H, ty, found = worker.H, int(worker.H[nd + kinds.TALLY_AT]), {}
-    for i in range(int(H[ty + tally.T_MASK]) + 1 if ty else 0):
-        nk, words = int(H[ty + tally.T_KEYS]), int(H[ty + tally.T_WORDS])
-        e = int(H[ty + tally.T_SLOTS]) + i * (1 + nk + words)
+    H, ty, found = worker.H, int(kinds.Node(nd).tally), {}
+    for i in range(int(tally.Tally(ty).mask) + 1 if ty else 0):
+        nk, words = int(tally.Tally(ty).keys), int(tally.Tally(ty).words)
+        e = int(tally.Tally(ty).slots) + i * (1 + nk + words)
         total = tuple(H[e + 1 + nk : e + 1 + nk + words].tolist())
         if H[e] and any(total):
             found[tuple(H[e + 1 : e + 1 + nk].tolist())] = ({total: 1},)
-    assert not ty or H[ty + tally.T_OPEN + h.LEN] == 0
+    assert not ty or tally.Tally(ty).open.length == 0
     return found
 
 
 def families_of(worker: Worker, tb: int, rc: int, lower: Antichain) -> tuple[Kept, ...]:
-    if worker.H[tb + t.FOLDS]:
+    if t.Table(tb).folds:
         return ({}, family_of(worker, tb, rc, 1, lower), totals_of(worker, tb, rc))
-    return tuple(family_of(worker, tb, rc, f, lower) for f in range(int(worker.H[tb + t.FAMILIES])))
+    return tuple(family_of(worker, tb, rc, f, lower) for f in range(int(t.Table(tb).families)))
 
 
 def family_of(worker: Worker, tb: int, rc: int, family: int, lower: Antichain) -> Kept:
     total: Counter = Counter()
-    sg, width = int(t.segment_of(worker.H, tb, rc, family)), int(worker.H[tb + t.WIDTH + family])
+    sg, width = int(t.segment_of(tb, rc, family)), int(t.Table(tb).widths[family])
     for rounds, rank, diff, values in entries(worker.H, sg, width):
         total[rounds, time_of(worker, rank, lower), values] += diff
     return {key: diff for key, diff in total.items() if diff}
@@ -80,20 +80,20 @@ def family_of(worker: Worker, tb: int, rc: int, family: int, lower: Antichain) -
 
 def totals_of(worker: Worker, tb: int, rc: int) -> Kept:
     """A key's accumulators, with the rows that wait to be added."""
-    H, W, spec = worker.H, worker.W, int(worker.H[tb + t.FOLDS])
-    words, found = int(H[spec + accumulators.WORDS]), {}
+    H, W, spec = worker.H, worker.W, int(t.Table(tb).folds)
+    words, found = int(accumulators.Sums(spec).words), {}
     for family in (0, accumulators.SUMS_FAMILY):
-        sg, width = int(t.segment_of(H, tb, rc, family)), int(H[tb + t.WIDTH + family])
+        sg, width = int(t.segment_of(tb, rc, family)), int(t.Table(tb).widths[family])
         for i, (rounds, _, diff, _) in enumerate(entries(H, sg, width)):
             acc = found.setdefault(rounds, worker.heap.zeros(words))
-            values = int(H[sg + h.PTR]) + i * width + VALUE
+            values = int(h.Vector(sg).pointer) + i * width + VALUE
             if family == 0:
-                accumulators.add_row(H, spec, acc, values, diff)
+                accumulators.add_row(spec, acc, values, diff)
             else:
-                accumulators.add_sums(H, spec, acc, values)
+                accumulators.add_sums(spec, acc, values)
     totals = {rounds: tuple(H[acc : acc + words].tolist()) for rounds, acc in found.items()}
     for acc in found.values():
-        h.release(H, W, acc, words)
+        h.release(W, acc, words)
     return {(rounds, total): 1 for rounds, total in totals.items() if any(total)}
 
 
@@ -101,18 +101,18 @@ def waiting(worker: Worker) -> dict[str, list]:
     """What is held for, or owed at, times to come, in the order of its words; and all that must be empty."""
     H, W, state = worker.H, worker.W, {"held": [], "owed": [], "pending": [], "mail": []}
     for cell, nd in zip(worker.plan.cells, worker.at, strict=True):
-        words, at = worker.heap.vector(nd + kinds.HOLD).tolist(), 0
+        words, at = worker.heap.vector(kinds.Node(nd).hold).tolist(), 0
         while at < len(words):
             n, rounds, rank, diff = words[at : at + 4]
             state["held"].append((cell.number, rounds, time_of(worker, rank), diff, *words[at + 4 : at + 4 + n]))
             at += 4 + n
-        words = worker.heap.vector(nd + kinds.OWES).tolist()
+        words = worker.heap.vector(kinds.Node(nd).owes).tolist()
         for rc, rounds, rank in zip(words[::3], words[1::3], words[2::3], strict=True):
             key = tuple(H[rc : rc + len(cell.key)].tolist())
             state["owed"].append((cell.number, key, rounds, time_of(worker, rank)))
-        if H[nd + kinds.BUCKETS + h.LEN] or H[nd + kinds.BUFFER + h.LEN]:
+        if kinds.Node(nd).buckets.length or kinds.Node(nd).buffer.length:
             state["pending"].append(cell.number)
-    state["mail"] = [i for i in range(64) if H[W + h.OUTBOXES + h.VECTOR * i + h.LEN]]
+    state["mail"] = [i for i in range(64) if h.Worker(W).outboxes[i].length]
     return {name: sorted(items) for name, items in state.items()}
 
 

@@ -139,7 +139,7 @@ def test_what_counts_as_past_is_past_also_after_slices_that_were_taken_back(forg
 
     def looked_at(worker, lower):
         set_lowest(worker, lower)
-        past = int(worker.H[worker.W + h.PAST])
+        past = int(h.Worker(worker.W).past)
         looks.append(past)
         assert not past or (len(lower) == 1 and (worker.time_of(np.arange(past)) <= np.array(lower[0])).all())
 
@@ -185,11 +185,11 @@ def test_an_interrupt_takes_back_the_advance_wherever_it_comes(workers, slices, 
         fed(runtime, "x", *(row for row in rows if row[1] >= (2,)))
         left = [calls]
 
-        def interrupted(H, W, left=left):
+        def interrupted(worker, left=left):
             left[0] -= 1
             if left[0] <= 0:
                 raise KeyboardInterrupt
-            return walk(H, W)
+            return walk(worker)
 
         monkeypatch.setattr(w, "walk", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -336,7 +336,7 @@ def test_what_a_load_leaves_goes_back_to_the_system_however_soon_it_is_done(monk
     pairs = np.arange(16 * LARGE_STEP)
     runtime.feed("x", np.stack([pairs, pairs]), np.ones((len(pairs), 1), np.int64), np.ones(len(pairs), np.int64))
     runtime.advance({"x": ((2,),), "y": ((2,),)})
-    loose = lambda: [int(w.H[w.W + h.LOOSE]) for part in runtime.parts for w in part.host.workers]
+    loose = lambda: [int(h.Worker(w.W).loose) for part in runtime.parts for w in part.host.workers]
     assert any(loose())
     runtime.rest()
     assert not any(loose())
@@ -353,7 +353,7 @@ def test_what_has_settled_is_not_taken_back():
         runtime.feed("x", np.stack([rows % 1000, first - rows]), at, np.ones(LARGE_STEP, np.int64))
         runtime.advance({"x": ((first + 3,),)})
     worker = runtime.parts[0].host.workers[0]
-    assert worker.H[worker.W + h.UNDO + h.LEN] > 0
+    assert h.Worker(worker.W).undo.length > 0
     runtime.rest()
     before = states(runtime)
     for part in runtime.parts:

@@ -61,9 +61,9 @@ def test_undoing_takes_the_blocks_it_needs_where_there_are_none(workers, monkeyp
 
     def with_nothing_free(worker):
         nonlocal taken
-        chains, bump = hidden(worker), int(worker.H[worker.W + h.BUMP])
+        chains, bump = hidden(worker), int(h.Worker(worker.W).bump)
         undo(worker)
-        taken += int(worker.H[worker.W + h.BUMP]) > bump
+        taken += int(h.Worker(worker.W).bump) > bump
         shown_again(worker, chains)
 
     monkeypatch.setattr(workers_.Worker, "undo", with_nothing_free)
@@ -251,7 +251,7 @@ def test_a_heap_that_ends_in_the_middle_of_a_kernel_is_lost_and_says_so_until_it
     assert components(live, edges, 0) == components(twin, edges, 0)
     live.insert("edges", edges_in(Random(3), 50, 2000), time=1)
     for worker in workers_of(live):
-        worker.H[worker.W + h.SPACE_END] = worker.H[worker.W + h.LIMIT] = worker.H[worker.W + h.BUMP] + 400
+        h.Worker(worker.W).space_end = h.Worker(worker.W).limit = h.Worker(worker.W).bump + 400
     for _ in range(3):
         with pytest.raises(OutOfMemory, match="what it held is lost"):
             live.advance_to(2)

@@ -41,6 +41,20 @@ def test_check_names_what_is_damaged_and_rewind_goes_back(tmp_path):
         assert live.frontier("reach") == [(4,)]
 
 
+def test_dump_prints_the_memory_of_each_worker_as_named_fields(tmp_path):
+    made(tmp_path / "state")
+    said = ask("dump", tmp_path / "state")
+    assert said.exit_code == 0, said.output
+    assert "part 0, worker 0\nWorker@" in said.output and "  node_count " in said.output
+    nodes = [line for line in said.output.splitlines() if line.startswith("Node@")]
+    assert any(": arrange " in line for line in nodes) and any(": output " in line for line in nodes)
+    arranged = next(line.rsplit(" ", 1)[1] for line in nodes if ": arrange " in line)
+    said = ask("dump", tmp_path / "state", "--node", arranged)
+    assert said.exit_code == 0 and "  widths " in said.output and "Table@" in said.output
+    said = ask("dump", tmp_path / "nowhere")
+    assert said.exit_code == 1 and "Traceback" not in said.output
+
+
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path):
     made(tmp_path / "state")
     for arguments in (("check", tmp_path / "nowhere"), ("rewind", tmp_path / "state", 99), ("check", "s3://bucket/x")):

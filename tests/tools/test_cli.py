@@ -1,8 +1,13 @@
 """Claims about the command line, each as a person would meet it."""
 
+import json
+import re
+
+import click
 import pytest
 from click.testing import CliRunner
 
+import ebbflow as ebb
 from ebbflow.tools import cli
 
 
@@ -30,8 +35,41 @@ flow.output("degrees", edges.group_by("src").count())
 
 def test_every_command_has_a_line_of_help():
     shown = ask("--help").output
-    for command in ("demo", "run", "explain", "doctor", "warm", "bench"):
+    for command in cli.main.commands:
         assert f"  {command} " in shown
+
+
+@pytest.mark.parametrize("name", sorted(cli.main.commands))
+def test_the_help_of_every_command_has_an_example(name):
+    told = cli.main.commands[name].get_help(click.Context(cli.main.commands[name], info_name=f"ebbflow {name}"))
+    assert re.search(rf"Examples?:\n +(\w+=\S+ )?ebbflow {name}", told), told
+
+
+def test_scripts_read_json(program, tmp_path):
+    found = json.loads(ask("doctor", "--json").output)
+    assert {"topic": "Python", "found": found[1]["found"], "hint": None} == found[1]
+    plan = json.loads(ask("explain", "--json", program(PLAN)).output)
+    assert "edges" in str(plan["flow"]["nodes"])
+    flow = ebb.Dataflow()
+    flow.output("copy", flow.input("xs", "x long"))
+    with flow.run(checkpoint=tmp_path / "state") as live:
+        live.insert("xs", [(1,)])
+        live.commit()
+    told = json.loads(ask("check", "--json", tmp_path / "state").output)
+    assert told["steps"][0]["inputs"] == {"xs": [[1]]} and {one["damage"] for one in told["steps"]} == {None}
+
+
+def test_a_command_that_is_not_understood_ends_with_two():
+    assert ask("expolre").exit_code == ask("check").exit_code == ask("completion", "cmd").exit_code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_the_commands(shell):
+    assert "_EBBFLOW_COMPLETE" in ask("completion", shell).output
+    asked = {"_EBBFLOW_COMPLETE": f"{shell}_complete", "COMP_WORDS": "ebbflow exp"}
+    asked["COMP_CWORD"] = "exp" if shell == "fish" else "1"  # fish gives the word, the others its number
+    found = CliRunner().invoke(cli.main, [], prog_name="ebbflow", env=asked)
+    assert "explain" in found.output and "explore" in found.output and "doctor" not in found.output
 
 
 def test_doctor_tells_python_java_versions_and_kernels():

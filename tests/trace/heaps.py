@@ -29,36 +29,29 @@ Entry = tuple[int, int, int, tuple[int, ...]]  # rounds, rank, diff, values
 class Bench:
     def __init__(self, depth: int = 1, coordinates: int = 1, general: bool = False, reserve: int = SMALL):
         self.heap = h.Heap(reserve)
-        self.H, self.W = self.heap.H, self.heap.W
+        self.H, self.W, self.header = self.heap.H, self.heap.W, self.heap.header
         self.depth, self.coordinates = depth, coordinates
         self.bits = 62 // depth - 1
         self.shift = [(depth - 1 - d) * (self.bits + 1) for d in range(depth)]
-        self[h.GUARD] = sum(1 << (shift + self.bits) for shift in self.shift)
-        self[h.BITS], self[h.COORDS], self[h.GENERAL] = self.bits, coordinates, int(general)
-        self[h.WORKERS] = 1
-        self[h.STEP] = self[h.FIRST] = 1
-        self[h.BLOCK] = h.alloc(self.H, self.W, block.ROOM)
+        self.header.guard = sum(1 << (shift + self.bits) for shift in self.shift)
+        self.header.bits, self.header.coords, self.header.general = self.bits, coordinates, int(general)
+        self.header.workers = 1
+        self.header.step = self.header.first = 1
+        self.header.block = h.alloc(self.W, block.Block.SIZE)
         if general:
-            respread(self.H, self.W, 64)
+            respread(self.W, 64)
             self.frontiers()
 
     def least_rounds(self, nd: int) -> int:
         """The least rounds with something pending at a node that has a bucket."""
-        buckets = nd + kinds.BUCKETS
-        return int(self.H[int(self.H[buckets + h.PTR] + self.H[buckets + h.LEN]) - kinds.BUCKET])
-
-    def __getitem__(self, at: int) -> int:
-        """A word of the header."""
-        return int(self.H[self.W + at])
-
-    def __setitem__(self, at: int, word: int) -> None:
-        self.H[self.W + at] = word
+        buckets = kinds.Node(nd).buckets
+        return int(kinds.Bucket(buckets.pointer + buckets.length)[-1].rounds)
 
     def words(self, p: int, n: int) -> list[int]:
         return self.H[p : p + n].tolist()
 
     def vector(self, v: int) -> list[int]:
-        return self.heap.vector(v).tolist()
+        return self.heap.vector(h.Vector(v)).tolist()
 
     # ---- times
 
@@ -72,21 +65,21 @@ class Bench:
     def frontiers(self, lower: Iterable[Sequence[int]] = (), upper: Iterable[Sequence[int]] = ()) -> None:
         """Where histories fold, and what is complete: everything, unless told."""
         lower = [x for time in lower for x in time]
-        self.heap.load(self.W + h.LOWER, np.array(lower, np.int64))
-        h.reserve(self.H, self.W, self.W + h.LOWER, len(lower) + 2 * self.coordinates)
-        self.heap.load(self.W + h.UPPER, np.array([x for time in upper for x in time], np.int64))
-        mark_complete(self.H, self.W, 0)
+        self.heap.load(self.header.lower, np.array(lower, np.int64))
+        h.reserve(self.W, self.header.lower, len(lower) + 2 * self.coordinates)
+        self.heap.load(self.header.upper, np.array([x for time in upper for x in time], np.int64))
+        mark_complete(self.W, 0)
 
     def rank(self, time: Sequence[int]) -> int:
-        p = int(self.H[self.W + h.ROW + h.PTR])
+        p = int(self.header.row.pointer)
         self.H[p : p + len(time)] = time
-        return int(intern_time(self.H, self.W, p))
+        return int(intern_time(self.W, p))
 
     def time(self, rank: int) -> tuple[int, ...]:
-        return tuple(self.heap.vector(self.W + h.TIMES).reshape(-1, self.coordinates)[rank].tolist())
+        return tuple(self.heap.vector(self.header.times).reshape(-1, self.coordinates)[rank].tolist())
 
     def next_slice(self) -> None:
-        self[h.STEP] += 1
+        self.header.step += 1
 
     # ---- structures
 
@@ -95,59 +88,59 @@ class Bench:
 
     def push(self, sg: int, w: int, rounds: int, rank: int, diff: int, values: Sequence[int]) -> None:
         """An entry of this slice, as a visit adds it."""
-        s.touch(self.H, self.W, sg, w)
+        s.touch(self.W, sg, w)
         p = self.heap.keep(values)
-        s.push_entry(self.H, self.W, sg, w, rounds, rank, diff, p)
-        h.release(self.H, self.W, p, max(1, len(values)))
+        s.push_entry(self.W, sg, w, rounds, rank, diff, p)
+        h.release(self.W, p, max(1, len(values)))
 
     def entries(self, sg: int, w: int) -> list[Entry]:
         return entries(self.H, sg, w)
 
     def old(self, sg: int) -> int:
         """How many of a segment's entries are from earlier slices."""
-        return int(self.H[sg + s.OLD])
+        return int(h.Segment(sg).old)
 
     def node(self, kind: int, keys: int = 0, widths: Sequence[int] = (), lanes: int = 0, folds: int = 0) -> int:
         """A node; with keys, it has a table with a family of each width."""
-        nd = self.heap.zeros(kinds.NODE)
-        self.H[nd + kinds.KIND], self.H[nd + kinds.LANES] = kind, lanes
-        self.H[nd + kinds.LEAST], self.H[nd + kinds.MOST_ROUNDS] = h.LAST, -1
+        nd = self.heap.zeros(kinds.Node.SIZE)
+        kinds.Node(nd).kind, kinds.Node(nd).lanes = kind, lanes
+        kinds.Node(nd).least, kinds.Node(nd).most_rounds = h.LAST, -1
         if keys:
-            Worker.lay_table(self, nd, keys, list(widths), folds=folds)  # type: ignore[arg-type]
+            Worker.lay_table(self, kinds.Node(nd), keys, list(widths), folds=folds)  # type: ignore[arg-type]
         return nd
 
     def table(self, nd: int) -> int:
-        return int(self.H[nd + kinds.TB])
+        return int(kinds.Node(nd).table)
 
     def pending(self, nd: int) -> list[tuple[int, list[int]]]:
         """Rounds and items of a node's buckets, in the order in which they lie."""
-        words = self.vector(nd + kinds.BUCKETS)
+        words = self.vector(kinds.Node(nd).buckets)
         found = []
-        for b in range(0, len(words), kinds.BUCKET):
-            p, n = (words[b + kinds.B_ITEMS + k] for k in (h.PTR, h.LEN))
-            found.append((words[b + kinds.B_ROUNDS], self.words(p, n)))
+        for b in range(0, len(words), kinds.Bucket.SIZE):
+            bucket = kinds.Bucket(kinds.Node(nd).buckets.pointer + b)
+            found.append((int(bucket.rounds), self.words(int(bucket.items.pointer), int(bucket.items.length))))
         return found
 
     def record(self, tb: int, key: Sequence[int]) -> int:
         """The record of a key, added if it is not there."""
         p = self.heap.keep(key)
-        code = h.hash_lanes(self.H, p, len(key))
-        rc = t.find(self.H, tb, p, code) or t.add_key(self.H, self.W, tb, p, code)
-        h.release(self.H, self.W, p, max(1, len(key)))
+        code = h.hash_lanes(p, len(key))
+        rc = t.find(tb, p, code) or t.add_key(self.W, tb, p, code)
+        h.release(self.W, p, max(1, len(key)))
         return int(rc)
 
 
 def entries(H, sg: int, w: int) -> list[Entry]:
     """A segment's entries."""
-    p, n = int(H[sg + h.PTR]), int(H[sg + h.LEN])
+    p, n = int(h.Vector(sg).pointer), int(h.Vector(sg).length)
     rows = H[p : p + n * w].reshape(n, w).tolist()
     return [(row[0], row[1] >> s.DIFF_BITS, (row[1] & s.DIFF_MASK) - s.BIAS, tuple(row[2:])) for row in rows]
 
 
 def records(H, tb: int) -> list[int]:
     """The addresses of a table's records."""
-    slots = int(H[tb + t.SLOTS_AT])
-    found = H[slots : slots + int(H[tb + t.MASK]) + 1] & t.ADDRESS
+    slots = int(t.Table(tb).slots)
+    found = H[slots : slots + int(t.Table(tb).mask) + 1] & t.ADDRESS
     return found[found != 0].tolist()
 
 

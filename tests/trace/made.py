@@ -19,19 +19,18 @@ def make_heap() -> Heap:
 
 def make_table(heap: Heap, keys: int, widths: list[int]) -> int:
     """A table of keys of so many lanes, with a family of entries for each width."""
-    H = heap.H
-    tb = heap.zeros(t.TABLE)
-    H[tb + t.KEYS], H[tb + t.FAMILIES] = keys, len(widths)
-    H[tb + t.RECORD] = keys + t.SEGMENTS + t.SEGMENT * len(widths)
-    H[tb + t.MASK] = -1
+    tb = heap.zeros(t.Table.SIZE)
+    t.Table(tb).keys, t.Table(tb).families = keys, len(widths)
+    t.Table(tb).record = keys + t.marks_words(len(widths))
+    t.Table(tb).mask = -1
     for i, width in enumerate(widths):
-        H[tb + t.WIDTH + i] = width
-    t.resize(H, heap.W, tb, 16)
+        t.Table(tb).widths[i] = width
+    t.resize(heap.W, tb, 16)
     return tb
 
 
 def hash_of(heap: Heap, key: tuple) -> np.int64:
-    return np.int64(hash_lanes(heap.H, heap.keep(key), len(key)))  # a word, also where nothing is compiled
+    return np.int64(hash_lanes(heap.keep(key), len(key)))  # a word, also where nothing is compiled
 
 
 def in_order(heap: Heap, keys) -> list[tuple]:
@@ -62,5 +61,4 @@ def read_entries(heap: Heap, p: int, n: int, w: int) -> list[Entry]:
 
 
 def read_segment(heap: Heap, sg: int, w: int) -> list[Entry]:
-    H = heap.H
-    return read_entries(heap, int(H[sg + h.PTR]), int(H[sg + h.LEN]), w)
+    return read_entries(heap, int(h.Vector(sg).pointer), int(h.Vector(sg).length), w)

@@ -28,19 +28,18 @@ def contents(draw):
 
 
 def sealed(heap, tb, content):
-    return b.seal(heap.H, heap.W, tb, *make_stream(heap, content))
+    return b.seal(heap.W, tb, *make_stream(heap, content))
 
 
 def number_of(heap, batch, key):
-    return b.search(heap.H, batch, heap.keep(key), hash_of(heap, key))
+    return b.search(batch, heap.keep(key), hash_of(heap, key))
 
 
 def entries_of(heap, batch, family, i, width, fresh=1):
-    H = heap.H
-    f = batch + int(H[batch + b.FAMILY + family])
-    start, end = (int(b.start_of(H, batch, f, k)) for k in (i, i + 1))
+    f = batch + int(b.Batch(batch).families[family])
+    start, end = (int(b.start_of(batch, f, k)) for k in (i, i + 1))
     p = heap.zeros(max(1, (end - start) * width))
-    b.copy_entries(H, batch, f, start, end, p, fresh)
+    b.copy_entries(batch, f, start, end, p, fresh)
     return read_entries(heap, p, end - start, width)
 
 
@@ -51,7 +50,7 @@ def test_what_was_sealed_is_found_again_and_nothing_else(given_):
     heap = make_heap()
     tb = make_table(heap, keys, [2 + n for n in families])
     batch = sealed(heap, tb, content)
-    assert heap.H[batch + b.KEY_COUNT] == len(content)
+    assert b.Batch(batch).key_count == len(content)
     for key, parts in content.items():
         i = number_of(heap, batch, key)
         assert i >= 0
@@ -69,7 +68,7 @@ def test_a_batch_means_the_same_wherever_its_words_lie(given_):
     heap, other = make_heap(), make_heap()
     tb = make_table(heap, keys, [2 + n for n in families])
     batch = sealed(heap, tb, content)
-    size = int(heap.H[batch + b.SIZE])
+    size = int(b.Batch(batch).size)
     copy = other.keep(np.array(heap.H[batch : batch + size]))
     for key, parts in content.items():
         i = number_of(other, copy, key)
@@ -83,7 +82,7 @@ def test_ranks_are_told_only_to_the_slice_that_sealed_them():
     batch = sealed(heap, tb, {(5,): [[(0, 3, 1, 9), (0, 4, 1, 8)]]})
     assert entries_of(heap, batch, 0, 0, 3, fresh=1) == [(0, 3, 1, 9), (0, 4, 1, 8)]
     assert entries_of(heap, batch, 0, 0, 3, fresh=0) == [(0, 0, 1, 9), (0, 0, 1, 8)]
-    assert b.is_raw(heap.H, batch)
+    assert b.is_raw(batch)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +94,7 @@ def test_a_lane_takes_the_bits_that_its_range_needs(values, bits):
     heap = make_heap()
     tb = make_table(heap, 1, [3])
     batch = sealed(heap, tb, {(i,): [[(0, 1, 1, value)]] for i, value in enumerate(values)})
-    lane = batch + int(heap.H[batch + b.FAMILY]) + b.VALUE_LANE
-    assert heap.H[lane + b.BITS] == bits
+    assert b.family_at(batch, 0).values.bits == bits
 
 
 def test_static_data_stores_keys_and_values_and_little_else():
@@ -107,8 +105,8 @@ def test_static_data_stores_keys_and_values_and_little_else():
     keys, values = rng.integers(LEAST, MOST, (2, n)).tolist()
     batch = sealed(heap, tb, {(k,): [[(0, 1, 1, v)]] for k, v in zip(keys, values, strict=True)})
     directory = n // b.KEYS_A_BUCKET // 2 + 1
-    header = b.FIRST_KEY + b.LANE + b.ROUNDS_LANE + 4 * b.LANE
-    assert heap.H[batch + b.SIZE] == 2 * n + directory + header
+    header = b.Batch.SIZE + b.Lane.SIZE + b.Family.SIZE + b.Lane.SIZE
+    assert b.Batch(batch).size == 2 * n + directory + header
 
 
 @pytest.mark.parametrize("most, bits", [(3, 8), (40, 16)])
@@ -117,7 +115,7 @@ def test_keys_with_different_numbers_of_entries_cost_a_byte_or_two_each(most, bi
     tb = make_table(heap, 1, [2])
     content = {(i,): [[(r, 0, 1) for r in range(1 + i % most)]] for i in range(256)}
     batch = sealed(heap, tb, content)
-    assert heap.H[batch + int(heap.H[batch + b.FAMILY]) + b.START_BITS] == bits
+    assert b.family_at(batch, 0).start_bits == bits
     for key, (part,) in content.items():
         assert entries_of(heap, batch, 0, number_of(heap, batch, key), 2) == part
 
@@ -127,11 +125,11 @@ def test_words_that_were_used_before_leave_no_trace():
     tb = make_table(heap, 1, [3])
     content = {(i,): [[(0, 0, 1, i % 5)]] for i in range(100)}
     first = sealed(heap, tb, content)
-    size = int(heap.H[first + b.SIZE])
-    b.release_batch(heap.H, heap.W, first)
-    p = int(alloc(heap.H, heap.W, size))
+    size = int(b.Batch(first).size)
+    b.release_batch(heap.W, first)
+    p = int(alloc(heap.W, size))
     heap.H[p : p + size] = -1
-    b.release(heap.H, heap.W, p, size)
+    b.release(heap.W, p, size)
     second = sealed(heap, tb, content)
     assert second == p
     for key, (part,) in content.items():

@@ -36,8 +36,8 @@ def test_keys_that_are_put_down_become_the_batch_that_a_stream_of_them_becomes(g
     heap = make_heap()
     H, W = heap.H, heap.W
     tb = make_table(heap, keys, [2 + n for n in families])
-    expected = int(b.seal(H, W, tb, *make_stream(heap, content))) if content else 0
-    pack = batch_builder.begin_batch(H, W, tb)
+    expected = int(b.seal(W, tb, *make_stream(heap, content))) if content else 0
+    pack = batch_builder.begin_batch(W, tb)
     step = 3 + keys + families[0]
     for key in sorted(content, key=lambda key: (hash_of(heap, key), key)):
         mine, said = [*content[key], []][:2]
@@ -45,13 +45,13 @@ def test_keys_that_are_put_down_become_the_batch_that_a_stream_of_them_becomes(g
             [x for _, rank, diff, *values in mine for x in (rank, diff, hash_of(heap, key), *key, *values)]
         )
         deltas = heap.keep([x for _, *row in said for x in row])
-        batch_builder.put_key_rows(H, W, tb, pack, rows, len(mine), step, deltas, len(said))
-    batch_builder.finish_batch(H, W, tb, pack, ROUNDS)
-    spine = int(H[tb + t.SPINE])
+        batch_builder.put_key_rows(W, tb, pack, rows, len(mine), step, deltas, len(said))
+    batch_builder.finish_batch(W, tb, pack, ROUNDS)
+    spine = int(t.Table(tb).spine)
     assert bool(spine) == bool(content)
     if content:
-        (place,) = heap.vector(spine + s.BATCHES).tolist()
-        found, size = int(H[place + s.BATCH]), int(H[expected + b.SIZE])
+        (place,) = heap.vector(t.Spine(spine).batches).tolist()
+        found, size = int(s.Sealed(place).batch), int(b.Batch(expected).size)
         assert H[found : found + size].tolist() == H[expected : expected + size].tolist()
-    assert H[pack + k.ROWS] == sum(len(parts[0]) for parts in content.values())
-    assert H[W + h.STREAM + h.LEN] == 0
+    assert k.Pack(pack).rows == sum(len(parts[0]) for parts in content.values())
+    assert h.Worker(W).stream.length == 0

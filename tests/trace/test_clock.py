@@ -42,7 +42,7 @@ def test_ranks_stay_while_the_table_of_times_grows():
     rows = [(i % 37, i) for i in range(3000)]
     ranks = [bench.rank(time) for time in rows]
     assert ranks == list(range(3000)) == [bench.rank(time) for time in rows]
-    clock.respread(bench.H, bench.W, 1 << 14)
+    clock.respread(bench.W, 1 << 14)
     assert ranks == [bench.rank(time) for time in rows]
 
 
@@ -68,9 +68,9 @@ def test_ranks_are_compared_and_joined_by_their_rows(case):
     for s in case["times"][:8]:
         for t in case["times"]:
             a, b = bench.rank(s), bench.rank(t)
-            assert bool(clock.ranks_precede(bench.H, bench.W, a, b)) == bool(lattice.precedes(s, t))
-            assert bool(clock.rank_before(bench.H, bench.W, a, b)) == (s < t)
-            both = int(clock.join_ranks(bench.H, bench.W, a, b))
+            assert bool(clock.ranks_precede(bench.W, a, b)) == bool(lattice.precedes(s, t))
+            assert bool(clock.rank_before(bench.W, a, b)) == (s < t)
+            both = int(clock.join_ranks(bench.W, a, b))
             assert bench.time(both) == tuple(lattice.join(s, t).tolist())
 
 
@@ -82,7 +82,7 @@ def test_a_rank_is_advanced_like_its_time(case):
     ranks = [bench.rank(time) for time in case["times"]]
     bench.frontiers(lower=lower.tolist())
     for time, rank in zip(case["times"], ranks, strict=True):
-        advanced = bench.time(int(clock.advance_rank(bench.H, bench.W, rank)))
+        advanced = bench.time(int(clock.advance_rank(bench.W, rank)))
         assert advanced == tuple(lattice.advance(time, lower).tolist())
     assert [bench.time(rank) for rank in ranks] == case["times"]  # the ranks of before mean what they meant
 
@@ -99,26 +99,26 @@ def test_a_time_is_complete_when_no_element_of_the_upper_frontier_precedes_it(ca
         bench.frontiers(upper=upper)  # known times are asked again, new ones when they come
         known |= {bench.rank(time): time for time in case["times"][half:]}
         open_ = lattice.reached(np.array(list(known.values())), np.array(upper, np.int64).reshape(-1, case["width"]))
-        assert [not clock.is_complete(bench.H, bench.W, rank) for rank in known] == open_.tolist()
+        assert [not clock.is_complete(bench.W, rank) for rank in known] == open_.tolist()
 
 
 @pytest.mark.interpreted
 def test_the_general_clock_in_the_small():
     bench = Bench(coordinates=2, general=True)
     a, b = bench.rank((0, 3)), bench.rank((2, 1))
-    assert bench.time(int(clock.join_ranks(bench.H, bench.W, a, b))) == (2, 3)
-    assert not clock.ranks_precede(bench.H, bench.W, a, b) and not clock.ranks_precede(bench.H, bench.W, b, a)
+    assert bench.time(int(clock.join_ranks(bench.W, a, b))) == (2, 3)
+    assert not clock.ranks_precede(bench.W, a, b) and not clock.ranks_precede(bench.W, b, a)
     bench.frontiers(lower=[(1, 4), (3, 0)], upper=[(2, 0)])
-    assert bench.time(int(clock.advance_rank(bench.H, bench.W, a))) == (1, 3)
-    assert clock.is_complete(bench.H, bench.W, a) and not clock.is_complete(bench.H, bench.W, b)
+    assert bench.time(int(clock.advance_rank(bench.W, a))) == (1, 3)
+    assert clock.is_complete(bench.W, a) and not clock.is_complete(bench.W, b)
 
 
 def test_more_times_than_ranks_are_refused():
     bench = Bench(coordinates=1, general=True, reserve=1 << 26)
     last = bench.rank((7,))
-    bench[h.TIMES + h.LEN] = clock.RANKS_AT_MOST  # as if so many had come
+    bench.header.times.length = clock.RANKS_AT_MOST  # as if so many had come
     bench.rank((8,))
-    assert bench[h.ERROR] == h.TOO_MANY_TIMES
+    assert bench.header.error == h.TOO_MANY_TIMES
     assert bench.rank((7,)) == last
 
 
@@ -142,7 +142,7 @@ def test_times_are_found_where_they_are_looked_for_first_or_near_it(rows):
     p = bench.heap.zeros(2)
     for time in rows:
         bench.H[p], bench.H[p + 1] = time
-        i = int(clock.time_slot(bench.H, p, 2, 8191))
+        i = int(clock.time_slot(p, 2, 8191))
         while i in taken:
             i, looks = (i + 1) & 8191, looks + 1
         taken.add(i)

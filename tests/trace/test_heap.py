@@ -24,19 +24,19 @@ def test_a_block_has_the_size_of_the_least_class_that_holds_it():
 
 def test_small_blocks_are_cut_out_of_a_middling_one_that_is_free():
     bench = Bench()
-    H, W = bench.H, bench.W
+    W = bench.W
     middling = int(h.class_size(h.MIDDLING))
     assert h.size_class(middling) == h.MIDDLING
-    p = int(h.alloc(H, W, middling))
-    h.release(H, W, p, middling)
-    bump, live = bench[h.BUMP], bench[h.LIVE]
-    held = [int(h.alloc(H, W, 24)) for _ in range(middling // 24)]
-    assert held == [p + 24 * i for i in range(middling // 24)] and bench[h.BUMP] == bump
-    assert bench[h.LIVE] == live + 24 * len(held)
-    assert h.alloc(H, W, 24) == bump  # nothing is left of it
-    h.release(H, W, held[0], 24)
-    assert h.alloc(H, W, 24) == held[0]
-    assert h.alloc(H, W, middling) > bump
+    p = int(h.alloc(W, middling))
+    h.release(W, p, middling)
+    bump, live = bench.header.bump, bench.header.live
+    held = [int(h.alloc(W, 24)) for _ in range(middling // 24)]
+    assert held == [p + 24 * i for i in range(middling // 24)] and bench.header.bump == bump
+    assert bench.header.live == live + 24 * len(held)
+    assert h.alloc(W, 24) == bump  # nothing is left of it
+    h.release(W, held[0], 24)
+    assert h.alloc(W, 24) == held[0]
+    assert h.alloc(W, middling) > bump
 
 
 LARGE_SIZES = st.sampled_from([8, h.LARGE - 1, h.LARGE, h.LARGE + 1, h.LARGE + 511, 2 * h.LARGE])
@@ -57,12 +57,12 @@ def test_large_blocks_that_are_free_are_returned_each_once_and_hold_nothing(aske
     heap._map, kept = Counted(), heap._map
     for what, n, pick in [*asked, ("trim", 0, 0)]:
         if what == "ask":
-            held.append((int(h.alloc(H, W, n)), n))
+            held.append((int(h.alloc(W, n)), n))
             H[held[-1][0] : held[-1][0] + n] = 7
             new.discard(held[-1][0])
         elif what == "give back" and held:
             p, size = held.pop(pick % len(held))
-            h.release(H, W, p, size)
+            h.release(W, p, size)
             new |= {p} if h.class_size(h.size_class(size)) >= h.LARGE else set()
         elif what == "trim":
             heap.trim()
@@ -70,7 +70,7 @@ def test_large_blocks_that_are_free_are_returned_each_once_and_hold_nothing(aske
             calls.clear()
             new.clear()
             for i in range(128):
-                p, size = int(H[W + h.FREE + i]), int(h.class_size(i))
+                p, size = int(h.Worker(W).free[i]), int(h.class_size(i))
                 while p and size >= h.LARGE:
                     assert not H.words[p + 1024 : p + size - 512].any()
                     p = int(H.words[p])
@@ -82,32 +82,32 @@ def test_large_blocks_that_are_free_are_returned_each_once_and_hold_nothing(aske
 @given(st.lists(st.tuples(st.booleans(), SIZES, st.integers(0, 10**6)), max_size=120))
 def test_blocks_that_are_held_never_overlap_and_keep_their_words(asked):
     bench, held = Bench(), {}
-    H, W, start, live = bench.H, bench.W, bench[h.BUMP], bench[h.LIVE]
+    H, W, start, live = bench.H, bench.W, bench.header.bump, bench.header.live
     for number, (gives_back, n, pick) in enumerate(asked):
         if gives_back and held:
             p = sorted(held)[pick % len(held)]
             size, mark = held.pop(p)
             assert (H[p : p + size] == mark).all()
-            h.release(H, W, p, size)
+            h.release(W, p, size)
         else:
-            p = int(h.alloc(H, W, n))
-            assert start <= p and p + n <= bench[h.LIMIT]
+            p = int(h.alloc(W, n))
+            assert start <= p and p + n <= bench.header.limit
             assert all(p + n <= q or q + size <= p for q, (size, _) in held.items())
             held[p] = (n, -number - 1)
             H[p : p + n] = -number - 1
     for p, (n, mark) in held.items():
         assert (H[p : p + n] == mark).all()
-    assert bench[h.LIVE] - live == sum(h.class_size(h.size_class(n)) for n, _ in held.values())
+    assert bench.header.live - live == sum(h.class_size(h.size_class(n)) for n, _ in held.values())
 
 
 @pytest.mark.interpreted
 def test_a_block_goes_back_to_the_list_of_its_class_and_to_no_other():
     bench = Bench()
-    p = h.alloc(bench.H, bench.W, 20)
-    h.release(bench.H, bench.W, p, 20)
-    assert p not in [h.alloc(bench.H, bench.W, n) for n in (1, 4, 6, 8, 12, 16, 25, 32, 100)]
-    assert h.alloc(bench.H, bench.W, 24) == p  # the class of 20 holds 24
-    assert h.alloc(bench.H, bench.W, 24) != p
+    p = h.alloc(bench.W, 20)
+    h.release(bench.W, p, 20)
+    assert p not in [h.alloc(bench.W, n) for n in (1, 4, 6, 8, 12, 16, 25, 32, 100)]
+    assert h.alloc(bench.W, 24) == p  # the class of 20 holds 24
+    assert h.alloc(bench.W, 24) != p
 
 
 @settings(max_examples=25)
@@ -118,7 +118,7 @@ def test_what_lies_side_by_side_is_gathered_and_given_out_again(seed, held_back)
     H, W = bench.H, bench.W
     blocks, others = [], []
     for i in range(3000):
-        blocks.append(int(h.alloc(H, W, 256)))
+        blocks.append(int(h.alloc(W, 256)))
         H[blocks[-1]], H[blocks[-1] + 255] = i, -i
         if i % 700 == 0:
             others.append(bench.heap.keep([i] * 50))
@@ -126,48 +126,48 @@ def test_what_lies_side_by_side_is_gathered_and_given_out_again(seed, held_back)
     held, freed = blocks[:held_back], blocks[held_back:]
     content = {p: (int(H[p]), int(H[p + 255])) for p in held}
     for p in freed:
-        h.release(H, W, p, 256)
-    live, top = bench[h.LIVE], bench[h.BUMP]
+        h.release(W, p, 256)
+    live, top = bench.header.live, bench.header.bump
     bench.heap.gather()
-    assert bench[h.LIVE] == live and bench[h.LOOSE] == int(h.count_free(H, W, h.COALESCED) > 0)
-    left, large = int(h.count_free(H, W, h.MIDDLING)), int(h.count_free(H, W, h.COALESCED))
+    assert bench.header.live == live and bench.header.loose == int(h.count_free(W, h.COALESCED) > 0)
+    left, large = int(h.count_free(W, h.MIDDLING)), int(h.count_free(W, h.COALESCED))
     assert left + 128 * large == len(freed) and left >= h.MIDDLING_KEPT
     if held_back == 0:
         assert large > 10
     bench.heap.trim()
     bench.heap.gather()  # again is nothing
-    assert h.count_free(H, W, h.COALESCED) == large
+    assert h.count_free(W, h.COALESCED) == large
     again = []
     for i in range(len(freed)):
         n = random.choice([1, 6, 40, 64]) if i % 5 == 0 else 256
-        p = int(h.alloc(H, W, n))
+        p = int(h.alloc(W, n))
         H[p], H[p + n - 1] = 7, 7
         again.append((p, n))
     places = sorted([*again, *((p, 256) for p in held), *((p, 50) for p in others)])
     assert all(p + n <= q for (p, n), (q, _) in itertools.pairwise(places))
     assert {p: (int(H[p]), int(H[p + 255])) for p in held} == content
-    assert bench[h.BUMP] - top < 256 * 2 * (held_back + 10)  # what was gathered is where they come from
+    assert bench.header.bump - top < 256 * 2 * (held_back + 10)  # what was gathered is where they come from
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("pppprld"), st.integers(0, 400)), max_size=150))
 def test_vectors_keep_their_content_when_they_grow(asked):
     bench = Bench()
-    H, W = bench.H, bench.W
-    vectors, model = [bench.heap.zeros(h.VECTOR) for _ in range(4)], [[] for _ in range(4)]
+    W = bench.W
+    vectors, model = [h.Vector(bench.heap.zeros(h.Vector.SIZE)) for _ in range(4)], [[] for _ in range(4)]
     for number, (which, what, n) in enumerate(asked):
         v = vectors[which]
         if what == "p":
             for i in range(n % 7):
-                h.push_word(H, W, v, number * 10 + i)
+                h.push_word(W, v, number * 10 + i)
                 model[which].append(number * 10 + i)
         elif what == "r":
-            p = h.reserve(H, W, v, n)
-            assert H[v + h.CAP] >= n and p == H[v + h.PTR]
+            p = h.reserve(W, v, n)
+            assert h.Vector(v).capacity >= n and p == h.Vector(v).pointer
         elif what == "l":
             model[which] = list(range(n))
             bench.heap.load(v, model[which])
         else:
-            h.drop_vector(H, W, v)
+            h.drop_vector(W, v)
             model[which] = []
         assert [bench.vector(v) for v in vectors] == model
 
@@ -177,7 +177,7 @@ def test_words_that_are_kept_stay():
     bench = Bench()
     zeros, kept, none = bench.heap.zeros(100), bench.heap.keep([3, -1, 4]), bench.heap.keep([])
     for n in range(1, 50):
-        p = h.alloc(bench.H, bench.W, n)
+        p = h.alloc(bench.W, n)
         bench.H[p : p + n] = 7
     assert bench.words(zeros, 100) == [0] * 100 and bench.words(kept, 3) == [3, -1, 4] and none
 
@@ -187,44 +187,49 @@ def test_who_goes_beyond_the_limit_gets_its_block_and_an_error_is_written_down()
     bench = Bench(reserve=1 << 20)
     H, W = bench.H, bench.W
     p = bench.heap.keep(range(1000))
-    assert bench[h.ERROR] == 0 and not bench.heap.is_overdrawn
-    q = int(h.alloc(H, W, 1 << 17))
-    assert bench[h.ERROR] == h.USED_UP and 0 < bench[h.ERROR + 3] <= 1 << 17 and bench.heap.is_overdrawn
+    assert bench.header.error == 0 and not bench.heap.is_overdrawn
+    q = int(h.alloc(W, 1 << 17))
+    assert bench.header.error == h.USED_UP and 0 < bench.header.error_word <= 1 << 17 and bench.heap.is_overdrawn
     H[q : q + (1 << 17)] = 7
     assert bench.words(p, 1000) == list(range(1000))
-    h.release(H, W, q, 1 << 17)
-    bench[h.ERROR] = 0
-    assert h.alloc(H, W, 1 << 10) and bench[h.ERROR] == 0  # the limit is one of what is held, not of what was
+    h.release(W, q, 1 << 17)
+    bench.header.error = 0
+    assert h.alloc(W, 1 << 10) and bench.header.error == 0  # the limit is one of what is held, not of what was
 
 
 @pytest.mark.interpreted
 def test_where_most_of_the_space_behind_the_limit_is_gone_an_error_is_written_down_whatever_is_held():
     bench = Bench(reserve=1 << 20)
-    bench[h.SPACE_END] = bench[h.BUMP] + 8192
-    bench[h.LIMIT] = bench[h.BUMP]
-    bench[h.LIVE] = 0
+    bench.header.space_end = bench.header.bump + 8192
+    bench.header.limit = bench.header.bump
+    bench.header.live = 0
     for _ in range(32):
-        h.alloc(bench.H, bench.W, 128)
-    assert bench[h.ERROR] == 0
-    h.alloc(bench.H, bench.W, 128)
-    assert bench[h.ERROR] == h.USED_UP
+        h.alloc(bench.W, 128)
+    assert bench.header.error == 0
+    h.alloc(bench.W, 128)
+    assert bench.header.error == h.USED_UP
 
 
 def test_a_heap_whose_space_is_used_up_says_so_and_what_was_held_is_there():
     bench = Bench(reserve=1 << 20)
     p = bench.heap.keep(range(1000))
     with pytest.raises(MemoryError):
-        h.alloc(bench.H, bench.W, 1 << 34)
-    assert bench[h.BROKEN] and bench.words(p, 1000) == list(range(1000))
-    assert h.alloc(bench.H, bench.W, 100)
+        h.alloc(bench.W, 1 << 34)
+    assert bench.header.broken and bench.words(p, 1000) == list(range(1000))
+    assert h.alloc(bench.W, 100)
 
 
 @pytest.mark.interpreted
 def test_the_first_thing_that_goes_wrong_is_remembered():
     bench = Bench()
-    h.fail(bench.H, bench.W, h.OVERFLOW, 3, 4, 5)
-    h.fail(bench.H, bench.W, h.BACKWARDS, 6, 7, 8)
-    assert [bench[h.ERROR + i] for i in range(4)] == [h.OVERFLOW, 3, 4, 5]
+    h.fail(bench.W, h.OVERFLOW, 3, 4, 5)
+    h.fail(bench.W, h.BACKWARDS, 6, 7, 8)
+    assert [bench.header.error, bench.header.error_node, bench.header.error_rank, bench.header.error_word] == [
+        h.OVERFLOW,
+        3,
+        4,
+        5,
+    ]
 
 
 def hashed(words):
@@ -240,7 +245,7 @@ def hashed(words):
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
 def test_a_hash_is_the_same_on_every_machine(words):
     bench = Bench()
-    assert h.hash_lanes(bench.H, bench.heap.keep(words), len(words)) == hashed(words)
+    assert h.hash_lanes(bench.heap.keep(words), len(words)) == hashed(words)
 
 
 def rounds_pairs():
@@ -260,7 +265,7 @@ def rounds_pairs():
 def test_rounds_in_a_word_are_ordered_and_joined_like_tuples(pair):
     depth, a, b = pair
     bench = Bench(depth)
-    guard, x, y = bench[h.GUARD], bench.rounds(*a), bench.rounds(*b)
+    guard, x, y = bench.header.guard, bench.rounds(*a), bench.rounds(*b)
     assert bool(h.rounds_precede(x, y, guard)) == all(i <= j for i, j in zip(a, b, strict=True))
     assert bench.fields(int(h.join_rounds(x, y, guard, bench.bits))) == tuple(map(max, a, b))
     assert (x < y) == (a < b)  # a scan by the word meets causes before effects
@@ -273,12 +278,12 @@ def test_rounds_are_compared_field_by_field(depth):
     bench = Bench(depth)
     most = (1 << bench.bits) - 1
     low, high = bench.rounds(*[0] * depth), bench.rounds(*[most] * depth)
-    assert h.rounds_precede(low, high, bench[h.GUARD]) and not h.rounds_precede(high, low, bench[h.GUARD])
+    assert h.rounds_precede(low, high, bench.header.guard) and not h.rounds_precede(high, low, bench.header.guard)
     if depth > 1:
         left, right = bench.rounds(most, *[0] * (depth - 1)), bench.rounds(*[0] * (depth - 1), most)
-        assert not h.rounds_precede(left, right, bench[h.GUARD])
-        assert not h.rounds_precede(right, left, bench[h.GUARD])
-        assert bench.fields(int(h.join_rounds(left, right, bench[h.GUARD], bench.bits)))[0] == most
+        assert not h.rounds_precede(left, right, bench.header.guard)
+        assert not h.rounds_precede(right, left, bench.header.guard)
+        assert bench.fields(int(h.join_rounds(left, right, bench.header.guard, bench.bits)))[0] == most
 
 
 def test_a_heap_at_a_chosen_place_lies_there_and_gives_it_back():
@@ -301,23 +306,23 @@ def test_a_heap_at_a_chosen_place_lies_there_and_gives_it_back():
 @pytest.mark.interpreted
 def test_a_vector_that_lies_last_grows_where_it_is():
     bench = Bench()
-    H, W = bench.H, bench.W
-    v = bench.heap.zeros(h.VECTOR)
-    first = h.reserve(H, W, v, 1000)
-    held = bench[h.LIVE]
-    assert h.reserve(H, W, v, 5000) == first and bench[h.BUMP] == first + int(H[v + h.CAP])
-    assert bench[h.LIVE] - held == bench[h.BUMP] - first - h.class_size(h.size_class(1000))
-    behind = h.alloc(H, W, 1000)
-    assert behind == first + int(H[v + h.CAP]) and h.reserve(H, W, v, 9000) > behind
+    W = bench.W
+    v = h.Vector(bench.heap.zeros(h.Vector.SIZE))
+    first = h.reserve(W, v, 1000)
+    held = bench.header.live
+    assert h.reserve(W, v, 5000) == first and bench.header.bump == first + int(h.Vector(v).capacity)
+    assert bench.header.live - held == bench.header.bump - first - h.class_size(h.size_class(1000))
+    behind = h.alloc(W, 1000)
+    assert behind == first + int(h.Vector(v).capacity) and h.reserve(W, v, 9000) > behind
 
 
 def test_a_vector_that_is_filled_and_dropped_again_and_again_takes_no_more_room_each_time():
     """Where it lies last and grows where it is, it leaves large free blocks behind: the next one has to take them."""
     bench = Bench()
-    H, W, v, ends = bench.H, bench.W, bench.heap.zeros(h.VECTOR), []
+    W, v, ends = bench.W, bench.heap.zeros(h.Vector.SIZE), []
     for _ in range(50):
         for word in range(5000):
-            h.push_word(H, W, v, word)
-        h.drop_vector(H, W, v)
-        ends.append(int(H[W + h.BUMP]))
+            h.push_word(W, v, word)
+        h.drop_vector(W, v)
+        ends.append(int(h.Worker(W).bump))
     assert ends[-1] == ends[20]

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbflow.trace import heap as h
 from ebbflow.trace import packed_rows as k
 from tests.trace.heaps import Bench
 
@@ -26,15 +25,15 @@ def some_rows(draw):
 
 
 def read(bench, pack, l, lanes):
-    found, c = [], int(bench.H[l + k.FIRST])
+    found, c = [], int(k.List(l).first)
     step, skip = lanes + 4, 3
     while c:
-        n = int(k.rows_in(bench.H, pack, l, c))
+        n = int(k.rows_in(pack, l, c))
         to = bench.heap.zeros(max(1, n * step))
-        k.unpack(bench.H, pack, c, n, to, step, skip)
+        k.unpack(pack, c, n, to, step, skip)
         for row in np.array(bench.H[to : to + n * step]).reshape(n, step).tolist():
             found.append((tuple(row[:2]), tuple(row[skip : skip + lanes])))
-        c = int(bench.H[c + k.NEXT])
+        c = int(k.Chunk(c).next)
     return found
 
 
@@ -43,43 +42,43 @@ def read(bench, pack, l, lanes):
 def test_what_is_read_is_what_was_put_in_that_order(given_):
     lanes, lists, rows = given_
     bench = Bench(reserve=1 << 26)
-    live = bench[h.LIVE]
-    pack = int(k.new_pack(bench.H, bench.W, lanes, lists))
+    live = bench.header.live
+    pack = int(k.new_pack(bench.W, lanes, lists))
     at = bench.heap.zeros(max(1, lanes))
     for where, (rank, diff), values in rows:
         bench.H[at : at + lanes] = values
-        k.put_row(bench.H, bench.W, pack, k.list_at(pack, where), rank, diff, at)
-    assert bench.H[pack + k.ROWS] == len(rows)
+        k.put_row(bench.W, pack, k.list_at(pack, where), rank, diff, at)
+    assert k.Pack(pack).rows == len(rows)
     for i in range(lists):
         found = read(bench, pack, int(k.list_at(pack, i)), lanes)
         assert found == [(head, values) for where, head, values in rows if where == i]
-    held = bench[h.LIVE]
-    k.drop_pack(bench.H, bench.W, pack)
-    assert bench[h.LIVE] < held
-    pack = int(k.new_pack(bench.H, bench.W, lanes, lists))
-    k.drop_pack(bench.H, bench.W, pack)
-    assert bench[h.LIVE] >= live
+    held = bench.header.live
+    k.drop_pack(bench.W, pack)
+    assert bench.header.live < held
+    pack = int(k.new_pack(bench.W, lanes, lists))
+    k.drop_pack(bench.W, pack)
+    assert bench.header.live >= live
 
 
 def test_usual_rows_take_a_word_for_two_lanes_and_one_odd_row_does_not_change_that():
     bench = Bench(reserve=1 << 26)
     at = bench.heap.zeros(2)
-    pack = int(k.new_pack(bench.H, bench.W, 2, 1))
-    before = bench[h.LIVE]
+    pack = int(k.new_pack(bench.W, 2, 1))
+    before = bench.header.live
     for i in range(10_000):
         bench.H[at : at + 2] = (i, -i)
-        k.put_row(bench.H, bench.W, pack, k.list_at(pack, 0), 1, 2 if i == 5_000 else 1, at)
-    assert bench[h.LIVE] - before < 1.1 * 10_000
+        k.put_row(bench.W, pack, k.list_at(pack, 0), 1, 2 if i == 5_000 else 1, at)
+    assert bench.header.live - before < 1.1 * 10_000
 
 
 def test_where_many_rows_are_odd_no_chunk_is_left_after_one_of_them():
     bench = Bench(reserve=1 << 26)
     at = bench.heap.zeros(2)
-    pack = int(k.new_pack(bench.H, bench.W, 2, 1))
-    before = bench[h.LIVE]
+    pack = int(k.new_pack(bench.W, 2, 1))
+    before = bench.header.live
     for i in range(10_000):
-        k.put_row(bench.H, bench.W, pack, k.list_at(pack, 0), 1, 1 + i % 2, at)
-    assert bench[h.LIVE] - before < 1.1 * 4 * 10_000
+        k.put_row(bench.W, pack, k.list_at(pack, 0), 1, 1 + i % 2, at)
+    assert bench.header.live - before < 1.1 * 4 * 10_000
 
 
 @given(st.tuples(USUAL, USUAL), st.tuples(USUAL, USUAL))

@@ -44,7 +44,7 @@ def test_rows_are_sorted_by_values_and_first_word_stably(case):
     bench = Bench()
     marked = [[row[0], i, *row[2:]] for i, row in enumerate(rows)]  # word 1 tells where a row came from
     p = bench.heap.keep([x for row in marked for x in row])
-    s.sort_rows(bench.H, bench.W, p, len(rows), w)
+    s.sort_rows(bench.W, p, len(rows), w)
     found = np.array(bench.words(p, w * len(rows))).reshape(-1, w).tolist()
     assert found == sorted(marked, key=lambda row: (row[2:], row[0]))
 
@@ -54,7 +54,7 @@ def test_rows_are_sorted_by_values_and_first_word_stably(case):
 def test_falling_rows_are_sorted(n):
     bench = Bench()
     p = bench.heap.keep([x for i in range(n) for x in (n - i, i, 0)])
-    s.sort_rows(bench.H, bench.W, p, n, 3)
+    s.sort_rows(bench.W, p, n, 3)
     assert bench.words(p, 3 * n) == [x for i in range(n) for x in (i + 1, n - 1 - i, 0)]
 
 
@@ -67,7 +67,7 @@ SLICES = st.lists(
 @given(SLICES, st.integers(0, 2))
 def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lanes):
     bench, w = Bench(), 2 + lanes
-    sg, before, live = bench.segment(), [], bench[h.LIVE]
+    sg, before, live = bench.segment(), [], bench.header.live
     for updates in slices:
         for rounds, rank, diff, value in updates:
             bench.push(sg, w, rounds, rank, diff, (value, -value)[:lanes])
@@ -76,16 +76,16 @@ def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lane
         assert [e[2:] for e in raw[old:]] == [(diff, (value, -value)[:lanes]) for _, _, diff, value in updates]
         assert summed(raw[:old]) == summed(before)  # this slice only added behind
         bench.next_slice()
-        s.touch(bench.H, bench.W, sg, w)
+        s.touch(bench.W, sg, w)
         before = bench.entries(sg, w)
         assert bench.old(sg) == len(before)
         wanted = summed([(rounds, 0, diff, values) for rounds, _, diff, values in raw])
         assert summed(before) == wanted and len(before) == len(wanted)  # ranks forgotten, equal ones summed, no zeros
         assert before == sorted(before, key=lambda e: (e[3], e[0]))
-        capacity = int(bench.H[sg + h.CAP])
+        capacity = int(h.Vector(sg).capacity)
         assert capacity <= max(64, 8 * w * len(before)) and (before or not capacity)
-    assert bench[h.ERROR] == 0
-    assert bench[h.LIVE] - live <= int(bench.H[sg + h.CAP]) * 2 + 4096  # scratch, and the segment
+    assert bench.header.error == 0
+    assert bench.header.live - live <= int(h.Vector(sg).capacity) * 2 + 4096  # scratch, and the segment
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 2])
@@ -97,8 +97,8 @@ def test_what_comes_in_one_slice_and_goes_in_the_next_leaves_nothing(lanes, new)
         for i in range(new):
             bench.push(sg, w, i % 3, 1, diff, (i, -i)[:lanes])
         bench.next_slice()
-        s.touch(bench.H, bench.W, sg, w)
-    assert bench.entries(sg, w) == [] and bench.H[sg + h.CAP] == 0
+        s.touch(bench.W, sg, w)
+    assert bench.entries(sg, w) == [] and h.Vector(sg).capacity == 0
 
 
 PLACES = st.tuples(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), st.integers(0, 3))
@@ -111,12 +111,12 @@ def test_entries_in_order_are_searched_by_values_and_rounds(entries, wanted):
     entries = sorted(set(entries))
     p = bench.heap.keep([x for values, rounds in entries for x in (rounds, int(s.stamped(0, 1)), *values)])
     lanes, rounds = wanted
-    found = s.first_from(bench.H, p, 0, len(entries), 4, bench.heap.keep(lanes), rounds)
+    found = s.first_from(p, 0, len(entries), 4, bench.heap.keep(lanes), rounds)
     assert found == bisect_left(entries, wanted)
-    assert s.are_in_order(bench.H, p, len(entries), 4)
+    assert s.are_in_order(p, len(entries), 4)
     if len(entries) > 1:
         swapped = bench.words(p + 4, 4) + bench.words(p, 4) + bench.words(p + 8, 4 * len(entries) - 8)
-        assert not s.are_in_order(bench.H, bench.heap.keep(swapped), len(entries), 4)
+        assert not s.are_in_order(bench.heap.keep(swapped), len(entries), 4)
 
 
 @settings(max_examples=60)
@@ -126,7 +126,7 @@ def test_the_two_ways_to_fold_agree(updates):
     for fold in (s.fold_searching, s.fold_hashing):
         bench = Bench()
         p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
-        n = int(fold(bench.H, bench.W, p, len(updates), 3))
+        n = int(fold(bench.W, p, len(updates), 3))
         found.append([tuple(bench.words(p + 3 * i, 3)) for i in range(n)])
     assert found[0] == found[1]
     entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in found[0]]
@@ -139,7 +139,7 @@ def test_the_two_ways_to_fold_agree(updates):
 def test_neighbours_fold_and_what_was_there_before_stays(updates, data):
     bench, m = Bench(), data.draw(st.integers(0, len(updates)))
     p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
-    n = int(s.fold_neighbours(bench.H, p, m, len(updates), 3))
+    n = int(s.fold_neighbours(p, m, len(updates), 3))
     left = [bench.words(p + 3 * i, 3) for i in range(n)]
     entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in left]
     assert entries[:m] == updates[:m]
@@ -152,24 +152,24 @@ def test_a_value_that_goes_when_the_next_one_comes_is_not_looked_for(comes_first
     steps = [[(t, 1), (t - 1, -1)] for t in range(1, 100)]
     updates = [(0, 1), *(change for step in steps for change in (step if comes_first else step[::-1]))]
     p = bench.heap.keep([x for v, d in updates for x in (0, int(s.stamped(0, d)), v)])
-    assert s.fold_neighbours(bench.H, p, 0, len(updates), 3) == 1
+    assert s.fold_neighbours(p, 0, len(updates), 3) == 1
     assert bench.words(p, 3) == [0, int(s.stamped(0, 1)), 99]
 
 
 @pytest.mark.interpreted
 def test_a_segment_that_empties_gives_its_memory_back():
     bench = Bench()
-    sg, live = bench.segment(), bench[h.LIVE]
+    sg, live = bench.segment(), bench.header.live
     for sign in (1, -1):
         for value in range(30):
             bench.push(sg, 3, 0, 1, sign, (value,))
         bench.next_slice()
-    grown = int(bench.H[sg + h.CAP])
-    s.touch(bench.H, bench.W, sg, 3)
-    assert bench.entries(sg, 3) == [] and bench.H[sg + h.CAP] == 0 and grown
+    grown = int(h.Vector(sg).capacity)
+    s.touch(bench.W, sg, 3)
+    assert bench.entries(sg, 3) == [] and h.Vector(sg).capacity == 0 and grown
     bench.push(sg, 3, 0, 1, 5, (1,))
     assert bench.entries(sg, 3) == [(0, 1, 5, (1,))]
-    assert bench[h.LIVE] - live < grown + 4096
+    assert bench.header.live - live < grown + 4096
 
 
 def test_a_segment_that_shrinks_moves_to_a_smaller_block():
@@ -180,9 +180,9 @@ def test_a_segment_that_shrinks_moves_to_a_smaller_block():
             if sign > 0 or value % 100:
                 bench.push(sg, 3, 0, 1, sign, (value,))
         bench.next_slice()
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     assert sorted(bench.entries(sg, 3)) == [(0, 0, 1, (value,)) for value in range(0, 1000, 100)]
-    assert bench.H[sg + h.CAP] <= 64
+    assert h.Vector(sg).capacity <= 64
 
 
 TIMES = st.tuples(st.integers(0, 3), st.integers(0, 3))
@@ -203,7 +203,7 @@ def test_in_the_general_clock_times_are_advanced_to_the_lower_frontier(updates, 
             bench.next_slice()
     bench.frontiers(lower)
     bench.next_slice()
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     wanted = Counter()
     for rounds, time, diff, value in updates:
         wanted[rounds, tuple(lattice.advance(time, np.array(lower, np.int64)).tolist()), (value,)] += diff
@@ -219,11 +219,11 @@ def test_entries_stay_apart_in_the_general_clock_while_readers_can_tell_their_ti
         bench.push(sg, 3, 0, bench.rank(time), 1, (7,))
     bench.next_slice()
     bench.frontiers(lower=[(0, 1), (1, 0)])
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     assert {bench.time(rank) for _, rank, _, _ in bench.entries(sg, 3)} == {(0, 1), (1, 0)}
     bench.next_slice()
     bench.frontiers(lower=[(2, 2)])
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     assert [(bench.time(rank), diff) for _, rank, diff, _ in bench.entries(sg, 3)] == [((2, 2), 2)]
 
 
@@ -232,10 +232,10 @@ def test_a_diff_that_does_not_fit_is_refused_when_it_comes():
     bench = Bench()
     sg = bench.segment()
     bench.push(sg, 3, 0, 1, s.DIFF_AT_MOST, (1,))
-    assert bench[h.ERROR] == 0
+    assert bench.header.error == 0
     bench.push(sg, 3, 0, 4, -s.DIFF_AT_MOST - 1, (1,))
-    assert bench[h.ERROR] == h.DIFF_OVERFLOW
-    assert (bench[h.ERROR_RANK], bench[h.ERROR_WORD]) == (4, -s.DIFF_AT_MOST - 1)
+    assert bench.header.error == h.DIFF_OVERFLOW
+    assert (bench.header.error_rank, bench.header.error_word) == (4, -s.DIFF_AT_MOST - 1)
     assert bench.entries(sg, 3)[0] == (0, 1, s.DIFF_AT_MOST, (1,))
 
 
@@ -251,10 +251,10 @@ def test_sums_that_do_not_fit_one_entry_are_kept_in_several(sign, others):
         bench.push(sg, 3, 0, 1, sign * s.DIFF_AT_MOST, (1,))
         bench.push(sg, 3, 0, 2, sign * 2, (1,))
         bench.next_slice()
-        s.touch(bench.H, bench.W, sg, 3)
+        s.touch(bench.W, sg, 3)
     assert summed(bench.entries(sg, 3))[0, 0, (1,)] == sign * 5 * (s.DIFF_AT_MOST + 2)
     assert len(bench.entries(sg, 3)) == others + 6
-    assert bench[h.ERROR] == 0
+    assert bench.header.error == 0
 
 
 @pytest.mark.interpreted
@@ -263,13 +263,13 @@ def test_a_segment_is_saved_once_an_advance_as_the_advance_found_it():
     sg = bench.segment()
     bench.push(sg, 3, 0, 1, 1, (5,))
     bench.next_slice()
-    bench[h.FIRST], bench[h.SAVES_SEGMENTS] = bench[h.STEP], 1
+    bench.header.first, bench.header.saves_segments = bench.header.step, 1
     bench.push(sg, 3, 0, 1, 2, (6,))
-    kept = bench.vector(bench.W + h.UNDO)
+    kept = bench.vector(h.Worker(bench.W).undo)
     assert kept[:3] == [sg, 3, 1] and kept[3:] == [0, int(s.stamped(0, 1)), 5]
     bench.next_slice()
     bench.push(sg, 3, 0, 1, 3, (7,))
-    assert bench.vector(bench.W + h.UNDO) == kept
+    assert bench.vector(h.Worker(bench.W).undo) == kept
 
 
 @given(st.lists(st.tuples(st.integers(0, 420), st.sampled_from([1, -1])), min_size=1, max_size=12))
@@ -280,11 +280,11 @@ def test_a_long_segment_takes_in_few_entries_and_many_alike(changes):
     for value in range(400):
         bench.push(sg, 3, 0, 1, 1, (value,))
     bench.next_slice()
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     for value, diff in changes:
         bench.push(sg, 3, 0, 1, diff, (value,))
         expected[value] += diff
     bench.next_slice()
-    s.touch(bench.H, bench.W, sg, 3)
+    s.touch(bench.W, sg, 3)
     found = [(value, diff) for _, _, diff, (value,) in bench.entries(sg, 3)]
     assert sorted(found) == sorted((value, count) for value, count in expected.items() if count)

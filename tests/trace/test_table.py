@@ -47,17 +47,17 @@ def bench(keys=2, widths=(3,)):
 
 def look(made, tb, key):
     p = made.heap.keep(key)
-    found = int(t.find(made.H, tb, p, h.hash_lanes(made.H, p, len(key))))
-    h.release(made.H, made.W, p, max(1, len(key)))
+    found = int(t.find(tb, p, h.hash_lanes(p, len(key))))
+    h.release(made.W, p, max(1, len(key)))
     return found
 
 
 @pytest.mark.interpreted
 def test_the_colliding_keys_do_collide():
     made = Bench()
-    codes = {int(h.hash_lanes(made.H, made.heap.keep(key), 2)) for key in COLLIDING}
+    codes = {int(h.hash_lanes(made.heap.keep(key), 2)) for key in COLLIDING}
     assert len(codes) == 1
-    assert {int(h.hash_lanes(made.H, made.heap.keep(key), 2)) & 0xFFFF for key in ONE_SLOT} == {5}
+    assert {int(h.hash_lanes(made.heap.keep(key), 2)) & 0xFFFF for key in ONE_SLOT} == {5}
 
 
 @settings(max_examples=60)
@@ -77,7 +77,7 @@ def test_keys_are_found_as_in_a_dict_whatever_their_hashes(asked):
         assert found == model.get(key, 0)
         if adds and not found:
             model[key] = made.record(tb, key)
-    assert made.H[tb + t.COUNT] == len(model)
+    assert t.Table(tb).count == len(model)
     assert sorted(records(made.H, tb)) == sorted(model.values())
     assert all(made.words(rc, 2) == list(key) for key, rc in model.items())
 
@@ -91,18 +91,18 @@ def test_records_stay_at_their_address_while_the_table_grows(keys):
         found[key] = made.record(tb, key)
     assert {key: look(made, tb, key) for key in found} == found
     assert look(made, tb, (1,) * keys) == 0
-    live = made[h.LIVE]
-    t.resize(made.H, made.W, tb, 1 << 14)
+    live = made.header.live
+    t.resize(made.W, tb, 1 << 14)
     assert {key: look(made, tb, key) for key in found} == found
-    t.resize(made.H, made.W, tb, 1 << 12)
-    assert made[h.LIVE] <= live  # the slots of before were given back
+    t.resize(made.W, tb, 1 << 12)
+    assert made.header.live <= live  # the slots of before were given back
     assert {key: look(made, tb, key) for key in found} == found
 
 
 @pytest.mark.interpreted
 def test_a_table_with_no_key_columns_has_one_record():
     made, tb = bench(1)
-    made.H[tb + t.KEYS], made.H[tb + t.RECORD] = 0, made.H[tb + t.RECORD] - 1
+    t.Table(tb).keys, t.Table(tb).record = 0, t.Table(tb).record - 1
     assert look(made, tb, ()) == 0
     rc = made.record(tb, ())
     assert look(made, tb, ()) == made.record(tb, ()) == rc
@@ -111,13 +111,13 @@ def test_a_table_with_no_key_columns_has_one_record():
 @pytest.mark.interpreted
 def test_a_new_record_is_empty_and_its_families_do_not_overlap():
     made, tb = bench(2, (3, 4))
-    dirty = h.alloc(made.H, made.W, int(made.H[tb + t.RECORD]))
-    made.H[dirty : dirty + int(made.H[tb + t.RECORD])] = 77
-    h.release(made.H, made.W, dirty, int(made.H[tb + t.RECORD]))
+    dirty = h.alloc(made.W, int(t.Table(tb).record))
+    made.H[dirty : dirty + int(t.Table(tb).record)] = 77
+    h.release(made.W, dirty, int(t.Table(tb).record))
     rc = made.record(tb, (8, 9))
-    size = int(made.H[tb + t.RECORD])
+    size = int(t.Table(tb).record)
     assert made.words(rc, size) == [8, 9] + [0] * (size - 2)
-    one, two = (int(t.segment_of(made.H, tb, rc, family)) for family in (0, 1))
+    one, two = (int(t.segment_of(tb, rc, family)) for family in (0, 1))
     for i in range(20):
         made.push(one, 3, 0, 1, i + 1, (i,))
         made.push(two, 4, 0, 1, -i - 1, (i, -i))
@@ -131,10 +131,10 @@ def test_a_forgotten_key_hides_no_other():
     heap = make_heap()
     tb = make_table(heap, 1, [2])
     keys = [(k,) for k in range(300)]
-    added = {key: t.add_key(heap.H, heap.W, tb, heap.keep(key), hash_of(heap, key)) for key in keys}
+    added = {key: t.add_key(heap.W, tb, heap.keep(key), hash_of(heap, key)) for key in keys}
     for n, gone in enumerate(keys[::2]):
-        t.forget_key(heap.H, tb, added.pop(gone), hash_of(heap, gone))
+        t.forget_key(tb, added.pop(gone), hash_of(heap, gone))
         if n % 10 == 0:
             for key in keys:
-                assert t.find(heap.H, tb, heap.keep(key), hash_of(heap, key)) == added.get(key, 0)
-    assert heap.H[tb + t.COUNT] == len(added)
+                assert t.find(tb, heap.keep(key), hash_of(heap, key)) == added.get(key, 0)
+    assert t.Table(tb).count == len(added)

@@ -15,33 +15,32 @@ class Tally:
     def __init__(self, keys, words=1):
         self.bench = Bench()
         self.keys, self.words = keys, words
-        self.at = self.bench.heap.zeros(t.TALLY)
-        H = self.bench.H
-        H[self.at + t.T_KEYS], H[self.at + t.T_WORDS], H[self.at + t.T_MASK] = keys, words, -1
+        self.at = self.bench.heap.zeros(t.Tally.SIZE)
+        t.Tally(self.at).keys, t.Tally(self.at).words, t.Tally(self.at).mask = keys, words, -1
 
     def entry(self, key):
         p = self.bench.heap.keep(key)
-        found = int(t.entry_of(self.bench.H, self.bench.W, self.at, p))
-        h.release(self.bench.H, self.bench.W, p, max(1, len(key)))
+        found = int(t.entry_of(self.bench.W, self.at, p))
+        h.release(self.bench.W, p, max(1, len(key)))
         return found
 
     def moment(self):
-        self.bench.H[self.at + t.T_OPEN + h.LEN] = 0
-        self.bench.H[self.at + t.T_MOMENT] += 1
+        t.Tally(self.at).open.length = 0
+        t.Tally(self.at).moment += 1
 
     def add(self, key, diff):
         H, W = self.bench.H, self.bench.W
-        t.begin_log(H, W, self.at)
+        t.begin_log(W, self.at)
         e = self.entry(key)
-        if H[e] != H[self.at + t.T_MOMENT]:
-            t.open_entry(H, W, self.at, e, self.keys, self.words)
-        H[e + t.KEY + self.keys] += diff
+        if H[e] != t.Tally(self.at).moment:
+            t.open_entry(W, self.at, e, self.keys, self.words)
+        t.Total(e).lanes[self.keys] += diff
 
     def content(self):
         H, found = self.bench.H, {}
         width = 1 + self.keys + self.words
-        for i in range(int(H[self.at + t.T_MASK]) + 1):
-            e = int(H[self.at + t.T_SLOTS]) + i * width
+        for i in range(int(t.Tally(self.at).mask) + 1):
+            e = int(t.Tally(self.at).slots) + i * width
             if H[e] and H[e + 1 + self.keys]:
                 key = tuple(H[e + 1 : e + 1 + self.keys].tolist())
                 assert key not in found
@@ -72,13 +71,13 @@ def test_a_tally_holds_what_every_key_adds_up_to(keys, data):
 def test_undoing_an_advance_leaves_every_sum_as_it_was(before, during):
     tally = Tally(1)
     for i, moments_ in enumerate((before, during)):
-        tally.bench[h.FIRST] = i + 1
+        tally.bench.header.first = i + 1
         was = tally.content()
         for changes in moments_:
             tally.moment()
             for key, diff in changes:
                 tally.add(key, diff)
-    t.undo_tally(tally.bench.H, tally.bench.W, tally.at)
+    t.undo_tally(tally.bench.W, tally.at)
     assert tally.content() == was
 
 
@@ -86,8 +85,8 @@ def test_an_advance_that_touched_nothing_has_nothing_to_undo():
     tally = Tally(1)
     tally.moment()
     tally.add((1,), 1)
-    tally.bench[h.FIRST] = 2
-    t.undo_tally(tally.bench.H, tally.bench.W, tally.at)
+    tally.bench.header.first = 2
+    t.undo_tally(tally.bench.W, tally.at)
     assert tally.content() == {(1,): 1}
 
 
@@ -96,18 +95,18 @@ def test_open_entries_are_followed_when_the_table_grows():
     tally.moment()
     for i in range(1000):
         tally.add((i,), i + 1)
-    H, p = tally.bench.H, int(tally.bench.H[tally.at + t.T_OPEN + h.PTR])
-    seen = {int(H[int(H[p + at]) + t.KEY]): int(H[p + at + 1]) for at in range(0, 2000, 2)}
+    H, p = tally.bench.H, int(t.Tally(tally.at).open.pointer)
+    seen = {int(t.Total(H[p + at]).lanes[0]): int(H[p + at + 1]) for at in range(0, 2000, 2)}
     assert seen == dict.fromkeys(range(1000), 0)
 
 
 def test_keys_that_come_and_go_leave_no_room_behind():
     tally = Tally(1)
     for i in range(10_000):
-        tally.bench[h.FIRST] = i + 1
+        tally.bench.header.first = i + 1
         tally.moment()
         tally.add((i,), 1)
         if i:
             tally.add((i - 1,), -1)
     assert tally.content() == {(9_999,): 1}
-    assert tally.bench.H[tally.at + t.T_MASK] < 256
+    assert t.Tally(tally.at).mask < 256

@@ -34,9 +34,11 @@ from ebbflow.frontend.building import joining, looping, shaping
 from ebbflow.frontend.building.column import Column, refuse_pyspark
 from ebbflow.frontend.building.delaying import later
 from ebbflow.frontend.building.grouping import Grouped, order_of
+from ebbflow.frontend.building.key_sets import cubed, rolled_up
 from ebbflow.frontend.building.lineage import called
 from ebbflow.frontend.building.ordering import Ordered
 from ebbflow.frontend.building.shaping import computed, every_column, own_function, project, projected
+from ebbflow.frontend.building.windows import with_windows
 from ebbflow.frontend.options import refuse_unknown
 from ebbflow.frontend.running import inspecting
 
@@ -92,13 +94,14 @@ class Collection:
         [(1, 4, 3, 1)]
         """
         columns: list[tuple[str, Expr]] = []
-        for given in _flat(names):
+        here, (*kept, named) = self._windows([*_flat(names), exprs], "select")
+        for given in kept:
             every = isinstance(given, str) and given == "*"
-            columns += every_column(self.schema) if every else [self._kept(given, "select")]
-        columns += [(name, computed(self._graph, self._node, given, "select")[1]) for name, given in exprs.items()]
+            columns += every_column(self.schema) if every else [here._kept(given, "select")]
+        columns += [(name, here._expr(given, "select")) for name, given in named.items()]
         if not columns:
             raise NotAnExpression("select keeps no column.", hint=f"Name some of: {', '.join(self.columns)}.")
-        return self._at(projected(self._graph, self._node, columns))
+        return self._at(projected(self._graph, here._node, columns))
 
     def with_columns(self, /, *named: object, **exprs: object) -> Collection:
         """The columns there are, and these: a known name is replaced where it stands, a new one put at the end.
@@ -111,12 +114,13 @@ class Collection:
         [(1, 5, True, 1)]
         """
         columns = dict(every_column(self.schema))
-        for given in [*_flat(named), exprs]:
+        here, all_given = self._windows([*_flat(named), exprs], "with_columns")
+        for given in all_given:
             if isinstance(given, Mapping):
-                columns |= {name: self._expr(value, "with_columns") for name, value in given.items()}
+                columns |= {name: here._expr(value, "with_columns") for name, value in given.items()}
             else:
-                columns |= [self._kept(given, "with_columns")]
-        return self._at(projected(self._graph, self._node, columns.items()))
+                columns |= [here._kept(given, "with_columns")]
+        return self._at(projected(self._graph, here._node, columns.items()))
 
     def drop(self, *names: object) -> Collection:
         """Without these columns.
@@ -351,6 +355,53 @@ class Collection:
         asked += [(name, self._expr(key, "group_by")) for name, key in named.items()]
         return Grouped(self._graph, self._node, [(name, with_type(expr, name)) for name, expr in asked], self._at)
 
+    def rollup(self, /, *keys: object, **named: object) -> Grouped[Collection]:
+        """Groups by all of these keys, by all but the last, and so on, and one of all rows; null for keys left out.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> sales = flow.input("sales", "shop string, n long")
+        >>> flow.output("totals", sales.rollup("shop").sum("n"))
+        >>> flow.compute(sales=[("a", 1), ("b", 2), ("a", 3)])["totals"].rows()
+        [(None, 6, 1), ('a', 4, 1), ('b', 2, 1)]
+        """
+        grouped = self.group_by(*keys, **named)
+        return Grouped(self._graph, self._node, grouped._keys, self._at, rolled_up(len(grouped._keys)))
+
+    def cube(self, /, *keys: object, **named: object) -> Grouped[Collection]:
+        """Groups by every choice of these keys; null for keys left out.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> sales = flow.input("sales", "shop string, kind string, n long")
+        >>> flow.output("totals", sales.cube("shop", "kind").sum("n"))
+        >>> flow.compute(sales=[("a", "x", 1), ("a", "y", 2)])["totals"].rows()[:4]
+        [(None, None, 3, 1), (None, 'x', 1, 1), (None, 'y', 2, 1), ('a', None, 3, 1)]
+        """
+        grouped = self.group_by(*keys, **named)
+        return Grouped(self._graph, self._node, grouped._keys, self._at, cubed(len(grouped._keys)))
+
+    def grouping_sets(self, sets: object, /, *keys: object) -> Grouped[Collection]:
+        """Groups by each of these sets of keys, as lists of names; null for keys left out.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> sales = flow.input("sales", "shop string, kind string, n long")
+        >>> flow.output("totals", sales.grouping_sets([["shop"], ["kind"]], "shop", "kind").sum("n"))
+        >>> flow.compute(sales=[("a", "x", 1), ("b", "x", 2)])["totals"].rows()
+        [(None, 'x', 3, 1), ('a', None, 1, 1), ('b', None, 2, 1)]
+        """
+        grouped = self.group_by(*keys)
+        names = [name for name, _ in grouped._keys]
+        chosen = []
+        for one in sets if isinstance(sets, list | tuple) else [sets]:
+            found = [str(each) if isinstance(each, str) else each.output_name for each in _flat((one,))]
+            for name in found:
+                if name not in names:
+                    raise unknown_column(f'grouping_sets looks for the key "{name}"', name, names)
+            chosen.append(tuple(names.index(name) for name in found))
+        return Grouped(self._graph, self._node, grouped._keys, self._at, tuple(chosen))
+
     def agg(self, /, *columns: Column, **named: object) -> Collection:
         """Aggregates of all rows: `group_by().agg(...)`.
 
@@ -488,6 +539,7 @@ class Collection:
     where = filter
     groupBy = group_by
     groupby = group_by
+    groupingSets = grouping_sets
     unionByName = union
     unionAll = union
     orderBy = order_by
@@ -628,6 +680,14 @@ class Collection:
                 f'{verb} looks for the column "{found}" in {called(self._graph, self._node)}', found, self.columns
             )
         return str(found)
+
+    def _windows(self, given: list[Any], verb: str) -> tuple[Collection, list[Any]]:
+        """The collection with the results of the window functions in what was given, and that over it."""
+        flat = [x for one in given for x in (one.values() if isinstance(one, Mapping) else [one])]
+        node, found = with_windows(self._graph, self._node, flat, verb)
+        each = iter(found)  # a function is called once, so what it gave is used
+        over = [{name: next(each) for name in one} if isinstance(one, Mapping) else next(each) for one in given]
+        return self if node == self._node else self._at(node), over
 
     def _kept(self, given: object, verb: str) -> tuple[str, Expr]:
         """A positional column: a name, or an expression that has one."""

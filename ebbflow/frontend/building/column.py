@@ -34,7 +34,7 @@ def is_no_value(says: str, hint: str) -> NoReturn:
 class Column:
     """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what is made of them."""
 
-    __slots__ = ("branches", "descending", "given_name", "tree")
+    __slots__ = ("branches", "descending", "given_name", "nulls_last", "tree")
 
     def __init__(
         self,
@@ -42,8 +42,10 @@ class Column:
         given_name: str | None = None,
         branches: tuple[w.Ast, ...] = (),
         descending: bool = False,
+        nulls_last: bool | None = None,
     ):
         self.tree, self.given_name, self.branches, self.descending = tree, given_name, branches, descending
+        self.nulls_last = nulls_last  # where an order puts nulls; None: first, or last where it is descending
 
     @property
     def output_name(self) -> str | None:
@@ -286,7 +288,7 @@ class Column:
         >>> col("x").alias("total")
         Column<x> as total
         """
-        return Column(self.tree, name, self.branches, self.descending)
+        return Column(self.tree, name, self.branches, self.descending, self.nulls_last)
 
     def desc(self) -> Column:
         """For order_by: the largest first.
@@ -303,6 +305,53 @@ class Column:
         Column<x>
         """
         return Column(self.tree, self.given_name, self.branches, False)
+
+    def asc_nulls_first(self) -> Column:
+        """For the order of a window: nulls, then the smallest; as asc().
+
+        >>> col("x").asc_nulls_first()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, False, False)
+
+    def asc_nulls_last(self) -> Column:
+        """For the order of a window: the smallest first, nulls last.
+
+        >>> col("x").asc_nulls_last()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, False, True)
+
+    def desc_nulls_first(self) -> Column:
+        """For the order of a window: nulls, then the largest.
+
+        >>> col("x").desc_nulls_first()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, True, False)
+
+    def desc_nulls_last(self) -> Column:
+        """For the order of a window: the largest first, nulls last; as desc().
+
+        >>> col("x").desc_nulls_last()
+        Column<x>
+        """
+        return Column(self.tree, self.given_name, self.branches, True, True)
+
+    def over(self, window: object) -> Column:
+        """An aggregate, or a function of a row's place, over the rows of a window, for each row.
+
+        >>> import ebbflow as ebb
+        >>> ebb.sum("x").over(ebb.Window.partition_by("k").order_by("t"))
+        Column<sum(x) over a window>
+        """
+        if not hasattr(window, "_over"):
+            refuse_pyspark(window)
+            raise NotAnExpression(
+                f"over takes a window; got {window!r:.60}.",
+                hint='For example .over(ebb.Window.partition_by("k").order_by("t")).',
+            )
+        return Column(window._over(self.tree), self.given_name)
 
     def when(self, condition: object, value: object) -> Column:
         """One more branch of a `when`.
@@ -350,6 +399,30 @@ class Column:
         def __getattr__(self, name: String) -> NoReturn:
             raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
 
+    def bitwise_and(self, other: object) -> Column:
+        """The bits that both have.
+
+        >>> col("x").bitwise_and(1)
+        Column<bitwise_and(x, 1)>
+        """
+        return Column(w.Applied("bitwise_and", (self.tree, operand(other))))
+
+    def bitwise_or(self, other: object) -> Column:
+        """The bits that one of them has.
+
+        >>> col("x").bitwise_or(1)
+        Column<bitwise_or(x, 1)>
+        """
+        return Column(w.Applied("bitwise_or", (self.tree, operand(other))))
+
+    def bitwise_xor(self, other: object) -> Column:
+        """The bits in which the two differ.
+
+        >>> col("x").bitwise_xor(1)
+        Column<bitwise_xor(x, 1)>
+        """
+        return Column(w.Applied("bitwise_xor", (self.tree, operand(other))))
+
     # ---- PySpark's spellings ----------------------------------------------------------------
 
     isNull = is_null
@@ -359,6 +432,9 @@ class Column:
     astype = cast
     name = alias
     eqNullSafe = eq_null_safe
+    bitwiseAND = bitwise_and
+    bitwiseOR = bitwise_or
+    bitwiseXOR = bitwise_xor
 
     def startswith(self, other: object) -> Column:
         """PySpark's spelling of `str.starts_with(text)`.
@@ -399,6 +475,15 @@ class Column:
         Column<like(lower(name), '%b_')>
         """
         return self.str.ilike(other)
+
+    def rlike(self, pattern: object) -> Column:
+        """Whether a regular expression occurs in it.
+
+        >>> col("name").rlike("^[A-Z]")
+        Column<regexp_like(name, '^[A-Z]')>
+        """
+        given = w.Constant(pattern) if isinstance(pattern, str) else operand(pattern)
+        return Column(w.Applied("regexp_like", (self.tree, given)))
 
     def substr(self, start: object, length: object) -> Column:
         """PySpark's spelling of `str.substr(start, length)`.

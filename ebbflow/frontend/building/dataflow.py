@@ -7,7 +7,6 @@ Rule: everything is added by name, names are used once, and what was added never
 
 from __future__ import annotations
 
-import importlib
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Never
@@ -31,7 +30,9 @@ from ebbflow.expressions.resolve import unknown_column
 from ebbflow.frontend.building import looping
 from ebbflow.frontend.building.collection import Collection, Lines
 from ebbflow.frontend.building.column import refuse_pyspark
+from ebbflow.frontend.extensions import extension
 from ebbflow.frontend.options import OF_A_RUN, OF_A_STREAM, ON_SPARK, check_task_bytes, refuse_unknown
+from ebbflow.runtime.runtimes import runtime_named
 
 if TYPE_CHECKING:
     from ebbflow.frontend.running.session import Session
@@ -229,8 +230,7 @@ class Dataflow:
                     hint="Explore the program on a part of its rows: flow.run(explore=True).",
                 )
             self._ready()
-            explorer = importlib.import_module("ebbflow.tools.explorer.recording")  # stands above this
-            recorded: Session = explorer.session(self, workers=workers, history=history)
+            recorded: Session = extension("recorded_session")(self, workers=workers, history=history)
             self._explored = weakref.ref(recorded)
             return recorded
         return self._run_tuned({}, spark, workers=workers, checkpoint=checkpoint, history=history, **options)
@@ -254,9 +254,9 @@ class Dataflow:
             check_task_bytes(options["task_bytes"])
         options = {**options, **tuning}
         if spark is not None:
-            from ebbflow.runtime.spark.opening import on, zone_for
+            from ebbflow.runtime.spark.opening import zone_for
 
-            options["runtime"] = on(spark, shards)
+            options["runtime"] = runtime_named("spark")(spark, shards)
             options["timezone"] = zone_for(spark, self.graph)
         self._ready()
         from ebbflow.frontend.running.session import Session  # loads the engine
@@ -301,8 +301,7 @@ class Dataflow:
         ...     outputs={"reach": ebb.table("out/reach")}).awaitTermination()  # doctest: +SKIP
         """
         refuse_unknown("stream", options, OF_A_STREAM)
-        pipeline = importlib.import_module("ebbflow.pipeline.stream")  # stands above this, and loads Spark
-        return pipeline.stream(
+        return extension("stream")(
             self, spark, checkpoint=checkpoint, inputs=inputs, outputs=outputs, trigger=trigger,
             dead_letters=dead_letters, **options,
         )  # fmt: skip
@@ -340,9 +339,8 @@ class Dataflow:
         runs = running is not None and not running._at.is_closed
         if running is not None and runs and path is None and export is None and story is None and not inputs:
             return running.explore(show=show, title=title)
-        explorer = importlib.import_module("ebbflow.tools.explorer.page")  # stands above this
-        look = explorer.Look(title, show, figure)
-        return explorer.explore(self, path if path is not None else export, story, inputs, look)
+        look = extension("look")(title, show, figure)
+        return extension("explore")(self, path if path is not None else export, story, inputs, look)
 
     def sql(self, query: str) -> Collection:
         """A collection from a query in Spark's SQL; tables are the inputs and outputs of the program, by name.
@@ -357,12 +355,12 @@ class Dataflow:
         [('ann', 6.5, 1)]
         """
         try:
-            relational = importlib.import_module("ebbflow.relational.sql")  # stands above this, and loads sqlglot
+            collection_of = extension("sql")
         except ModuleNotFoundError as missing:
             raise MissingPackage(
                 f"SQL is read by {missing.name}, which is not installed.", hint='pip install "ebbflow[sql]"'
             ) from None
-        return Collection(self.graph, relational.collection_of(self.graph, query))
+        return Collection(self.graph, collection_of(self.graph, query))
 
     def dataframe(self, df: Any, inputs: Any = None) -> Collection:
         """A collection from a DataFrame of PySpark, or from `spark.sql(...)`: what it asks for, kept up to date.
@@ -379,8 +377,7 @@ class Dataflow:
         >>> live.insert("orders", [("ann", 4.0)])  # doctest: +SKIP
         >>> live.commit()  # doctest: +SKIP
         """
-        catalyst = importlib.import_module("ebbflow.relational.catalyst.dataframe")  # stands above this
-        return Collection(self.graph, catalyst.collection_of(self, df, inputs))
+        return Collection(self.graph, extension("dataframe")(self, df, inputs))
 
     def _refuse_twice(self, kind: type[n.Input] | type[n.Output], name: str) -> None:
         if any(isinstance(node, kind) and node.name == name for node in self.graph.nodes):
@@ -411,8 +408,11 @@ class Dataflow:
         >>> flow = ebb.Dataflow()
         >>> edges = flow.input("edges", "src long, dst long")
         >>> flow.output("degrees", edges.group_by("src").count())
-        >>> [line.strip() for line in flow.explain().splitlines() if "- " in line and "<-" not in line]
-        ['- short cut: its times are totally ordered; keeps no output']
+        >>> for line in flow.explain().splitlines():
+        ...     if line.strip().startswith("- "):
+        ...         print(line.strip())
+        - short cut: its times are totally ordered; keeps no output
+        - tactic: totals, a hash table of sums
         """
         from ebbflow.dataflow import explain  # only who looks waits for it
         from ebbflow.engine.plan_notes import notes

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ebbflow import functions as F
 from ebbflow.columns.ddl import checked, schema_of
-from ebbflow.columns.schema import DOUBLE, LONG, Field, Schema, Type
+from ebbflow.columns.schema import DOUBLE, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
 from ebbflow.expressions import ast as w
-from ebbflow.expressions.operations import bounded
+from ebbflow.expressions.operations import cast
 from ebbflow.expressions.resolve import resolve, unknown_column
 from ebbflow.expressions.typed import Column as Read
 from ebbflow.expressions.typed import Expr
 from ebbflow.frontend import aliases
 from ebbflow.frontend.aliases import unknown_method
 from ebbflow.frontend.building.column import Column, refuse_pyspark
+from ebbflow.frontend.building.key_sets import Sets, by_sets, pivoted, values_of
 from ebbflow.frontend.building.lineage import called, resolved, row_of
 from ebbflow.frontend.building.shaping import Named, computed, every_column, own_function, project, projected, unused
-from ebbflow.frontend.building.tracing import traced
+from ebbflow.frontend.building.tracing import traced, value_of
 
 Made = TypeVar("Made")
 
@@ -35,8 +37,12 @@ Made = TypeVar("Made")
 class Grouped(Generic[Made]):
     """A collection by key, as `group_by` gives it."""
 
-    def __init__(self, graph: Graph, node: int, keys: list[Named], made: Callable[[int], Made]):
+    def __init__(
+        self, graph: Graph, node: int, keys: list[Named], made: Callable[[int], Made], sets: Sets | None = None
+    ):
         self._graph, self._node, self._keys, self._made = graph, node, keys, made
+        self._sets = sets  # of keys, by their numbers; None: all of them, and no others
+        self._pivot: tuple[Column, list[object]] | None = None
         checked(Field(name, expr.type) for name, expr in keys)
 
     def agg(self, /, *columns: Column | Callable[..., object], **named: object) -> Made:
@@ -59,10 +65,32 @@ class Grouped(Generic[Made]):
                 "agg has nothing to compute.", hint='For example agg(n=ebb.count(), total=ebb.sum("x")).'
             )
         self._no_clash([name for name, _ in asked])
-        plan = _Aggregation(self._graph, self._node, self._keys)
+        if self._pivot is not None:
+            asked = pivoted(asked, *self._pivot)
+        if self._sets is None:
+            return self._made(self._reduced(self._keys, asked))
+        return self._made(by_sets(self._graph, self._keys, self._sets, lambda keys: self._reduced(keys, asked)))
+
+    def _reduced(self, keys: list[Named], asked: list[tuple[str, Column]]) -> int:
+        plan = _Aggregation(self._graph, self._node, keys)
         if all(isinstance(column.tree, w.Aggregated) for _, column in asked):
-            return self._made(plan.reduced([(name, column.tree) for name, column in asked]))
-        return self._made(plan.combined(asked))
+            return plan.reduced([(name, column.tree) for name, column in asked])
+        return plan.combined(asked)
+
+    def pivot(self, column: object, values: object = None) -> Grouped[Made]:
+        """A column for each of these values of a column: what comes next is computed of the rows that have it.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> sales = flow.input("sales", "shop string, kind string, n long")
+        >>> flow.output("out", sales.group_by("shop").pivot("kind", ["x", "y"]).sum("n"))
+        >>> flow.compute(sales=[("a", "x", 1), ("a", "x", 2), ("a", "y", 5), ("b", "x", 7)])["out"].rows()
+        [('a', 3, 5, 1), ('b', 7, None, 1)]
+        """
+        found = Grouped(self._graph, self._node, self._keys, self._made, self._sets)
+        row = row_of(self._graph, self._node, "pivot")
+        found._pivot = value_of(column, row, "pivot"), values_of(values)
+        return found
 
     def count(self) -> Made:
         """How many rows each group has, with their multiplicities, as the column "count".
@@ -151,6 +179,7 @@ class Grouped(Generic[Made]):
         >>> flow.compute(sales=[("a", 1), ("a", 2), ("b", 4)])["best"].rows()
         [('a', 2, 1), ('b', 4, 1)]
         """
+        self._plain("top")
         order = [] if order_by is None else order_of(self._graph, self._node, order_by, "top")
         if not order:
             raise NotAnExpression("top needs an order.", hint='For example top(3, order_by="-x"), the largest x first.')
@@ -239,6 +268,13 @@ class Grouped(Generic[Made]):
             )
         return column
 
+    def _plain(self, verb: str) -> None:
+        if self._sets is not None or self._pivot is not None:
+            raise NotAnExpression(
+                f"{verb} is of the rows of plain groups, not of a rollup, a cube or a pivot.",
+                hint=f"Write group_by(...).{verb}(...); agg(...) computes aggregates of sets of keys.",
+            )
+
     def _no_clash(self, names: list[str]) -> None:
         keys = {name for name, _ in self._keys}
         for name in names:
@@ -249,6 +285,7 @@ class Grouped(Generic[Made]):
                 )
 
     def _own(self, fn: Callable[..., object], schema: object, how: str) -> Made:
+        self._plain("reduce")
         function, given = own_function(fn, "reduce"), schema_of(schema)
         self._no_clash(list(given.names))
         keys = [name for name, _ in self._keys]
@@ -279,8 +316,9 @@ class _Aggregation:
         """One reduction: (name, aggregate) pairs."""
         aggregates, types = [], []
         for name, tree in asked:
-            column, kind = (None, None) if tree.of is None else self._column(tree)
-            aggregates.append(n.Aggregate(tree.op, column, name))
+            column, kind = (None, None) if tree.of is None else self._column(tree.op, tree.of)
+            by = None if tree.by is None else self._column("max", tree.by)[0]
+            aggregates.append(n.Aggregate(tree.op, column, name, by))
             types.append(Field(name, result_type(tree.op, kind)))
         key_fields = [Field(name, expr.type) for name, expr in self.keys]
         schema = checked([*key_fields, *types])
@@ -289,16 +327,18 @@ class _Aggregation:
         names = tuple(name for name, _ in self.keys)
         return self.graph.add(n.Reduce(node, names, n.Aggregates(tuple(aggregates)), schema), users_place())
 
-    def _column(self, tree: w.Aggregated) -> tuple[str, Type]:
-        assert tree.of is not None
-        expr = resolved(self.graph, self.node, tree.of, tree.op)
-        if tree.op in ("sum", "avg") and not expr.type.is_number:
+    def _column(self, op: str, tree: w.Ast) -> tuple[str, Type]:
+        expr = resolved(self.graph, self.node, tree, op)
+        if kind_of(op).takes == "double" and expr.type.is_number:
+            expr = cast(expr, DOUBLE)
+        if not takes(op, expr.type):
             hint = (
                 'Cast it: .cast("long").'
                 if expr.type.name in ("boolean", "string")
                 else "min, max and count_distinct take any type."
             )
-            raise TypeMismatch(f'{tree.op} adds up numbers, and "{expr}" is of type {expr.type}.', hint=hint)
+            wants = "takes whole numbers" if kind_of(op).takes == "whole" else "adds up numbers"
+            raise TypeMismatch(f'{op} {wants}, and "{expr}" is of type {expr.type}.', hint=hint)
         if expr not in self.read:
             plain = isinstance(expr, Read) and all(expr.name != name for name, _ in self.keys)
             taken = {*self.graph.schemas[self.node].names, *(name for name, _ in self.keys), *self.read.values()}
@@ -336,19 +376,6 @@ class _Aggregation:
         return tree
 
 
-def result_type(op: str, kind: Type | None) -> Type:
-    if kind is None or op in ("count", "count_distinct"):
-        return LONG
-    if op in ("sum", "avg") and kind.name == "decimal":
-        more, scale = (10, kind.scale) if op == "sum" else (4, kind.scale + 4)
-        return bounded(kind.precision + more, scale)
-    if op == "avg":
-        return DOUBLE
-    if op == "sum":
-        return LONG if kind.is_integer else DOUBLE
-    return kind
-
-
 # ---- the first rows -------------------------------------------------------------------------
 
 
@@ -363,6 +390,11 @@ def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Ex
     match column.tree:
         case w.Applied("neg", (w.Named() as tree,)):  # -r.x reads as "-x"; text can be turned around too
             expr, down = resolved(graph, node, tree, verb), True
+    if column.nulls_last not in (None, column.descending):
+        raise NotAnExpression(
+            f"{verb} has nulls first in rising order and last in falling order.",
+            hint="Order by .is_null() first for another; the order of a window takes asc_nulls_last and the like.",
+        )
     return [(expr, down != column.descending)]
 
 

@@ -79,7 +79,30 @@ def join(graph: Graph, left: int, right: int, on: object, how: str, suffix: str 
         parts.append(_left_alone(graph, left, right, pairs, columns))
     if kind in ("right", "full"):
         parts.append(_right_alone(graph, left, right, pairs, columns))
-    return sum_of(graph, parts, "join")
+    joined = sum_of(graph, parts, "join")
+    if kind != "inner":
+        graph.outer_joins[joined] = _copied(left, right, kind, pairs, columns)
+    return joined
+
+
+def _copied(
+    left: int, right: int, kind: str, pairs: list[Pair], columns: tuple[tuple[str, int, str], ...]
+) -> dict[str, list[tuple[int, str]]]:
+    """Which column of its sides each column of an outer join is: one that both fill, as a full join's keys, is none.
+
+    The key of a side without a partner is null in SQL, and is shown with the other side's value here.
+    """
+    plain = [(pair.left, pair.right) for pair in pairs]
+    keys = {mine.name: theirs.name for mine, theirs in plain if isinstance(mine, Read) and isinstance(theirs, Read)}
+    of_key = {
+        "left": lambda name: [(left, name)],
+        "right": lambda name: [(right, keys[name])],
+        "full": lambda name: [],
+    }[kind]
+    return {
+        shown: [(right, there)] if side else of_key(there) if there in keys else [(left, there)]
+        for shown, side, there in columns
+    }
 
 
 # ---- the kinds ------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Where a column comes from, followed back through the plan.
 
 After `a.join(b, on="k", suffix="_b")`, `b.x` is the column "x_b", and "x" is a's.  A column that was taken from a
-collection is looked for by where it comes from first, and by its name only where nothing else is meant.
+collection is looked for by where it comes from first, and by its name only where the column of that name was computed
+from it, as by `t.with_columns(x=t.x + 1)`.  After an outer join, the key of a side that a row may lack is no column:
+the key that is shown has the other side's value there.
 
 Rule: a column of a collection that has no part in this one is refused, never read by accident of its name; so is one
 that several columns of this one may be.
@@ -9,7 +11,7 @@ that several columns of this one may be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -18,7 +20,7 @@ from ebbflow.errors import UnknownColumn
 from ebbflow.expressions import ast as w
 from ebbflow.expressions.operations import common_type
 from ebbflow.expressions.resolve import resolve
-from ebbflow.expressions.typed import Call, Expr
+from ebbflow.expressions.typed import Call, Expr, columns_of
 from ebbflow.expressions.typed import Column as Read
 from ebbflow.frontend.building.tracing import Row, traced
 
@@ -77,7 +79,7 @@ def name_here(graph: Graph, node: int, name: str, owner: int, verb: str) -> str:
         )
     if found:
         return found[0]
-    if name in names and not _is_computed_since(graph, node, name, owner):
+    if name in names and not _is_computed_from(graph, node, name, owner):
         raise UnknownColumn(
             f'{verb} uses the column "{name}" of {called(graph, owner)}, which is not there any more; the "{name}" of'
             f" {called(graph, node)} is another column.",
@@ -86,24 +88,39 @@ def name_here(graph: Graph, node: int, name: str, owner: int, verb: str) -> str:
     return name
 
 
-def _is_computed_since(graph: Graph, node: int, name: str, owner: int) -> bool:
-    """Whether a column was computed from what came of a collection, so that its name stands for the new value."""
-    ends = [at for at, column in _origins(graph, node, name) if not _copied_from(graph, at, column)]
-    return all(at != owner and owner in graph.ancestors(at) for at in ends)
+def _is_computed_from(graph: Graph, node: int, name: str, owner: int) -> bool:
+    """Whether a column was computed from the one of its name, which then stands for the new value: x = t.x + 1."""
+    return (owner, name) in _origins(graph, node, name, _computed_from)
 
 
-def _origins(graph: Graph, node: int, name: str) -> Iterator[tuple[int, str]]:
-    """The column and every column it is a plain copy of, back to the inputs."""
+def _computed_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
+    """The columns that a column is a copy of, or computed from by an expression or an aggregate."""
+    match graph.nodes[node]:
+        case n.Linear(source, n.Map(columns)):
+            return [(source, read) for read in columns_of(dict(columns)[name])]
+        case n.Reduce(source, key, n.Aggregates(parts)) if name not in key:
+            return [(source, part.column) for part in parts if part.name == name and part.column is not None]
+        case n.Reduce(source, _, n.Window(_, functions)) if name not in graph.schemas[source]:
+            return [(source, each.column) for each in functions if each.name == name and each.column is not None]
+    return _copied_from(graph, node, name)
+
+
+def _origins(
+    graph: Graph, node: int, name: str, step: Callable[[Graph, int, str], list[tuple[int, str]]] | None = None
+) -> Iterator[tuple[int, str]]:
+    """The column and every column it is a plain copy of, back to the inputs; or what another step leads to."""
     todo, seen = [(node, name)], set()
     while todo:
         at = todo.pop()
         if at not in seen:
             seen.add(at)
             yield at
-            todo += _copied_from(graph, *at)
+            todo += (step or _copied_from)(graph, *at)
 
 
 def _copied_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
+    if node in graph.outer_joins:
+        return graph.outer_joins[node][name]
     match graph.nodes[node]:
         case n.Linear(source, n.Map(columns)):
             read = _handed_on(dict(columns)[name])
@@ -115,6 +132,8 @@ def _copied_from(graph: Graph, node: int, name: str) -> list[tuple[int, str]]:
             return copied + [partner for at in copied for partner in _partners(graph, left, right, *at)]
         case n.Reduce(source, key, reducer):
             kept = name in key or isinstance(reducer, n.Top)
+            if isinstance(reducer, n.Window):
+                kept = name in graph.schemas[source]
             return [(source, name)] if kept else []
         case _:
             return [(source, name) for source in graph.reads(node)]  # of a loop's variable: its next round, too

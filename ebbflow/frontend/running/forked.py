@@ -42,9 +42,7 @@ def note(session: Any) -> None:
 def _tell_child() -> None:
     for session in list(_sessions):
         session._at = Forked(os.getppid())
-        release: Any = getattr(session._runtime, "release", None)
-        if release is not None:
-            release.detach()  # what is removed at the end is the parent's
+        session._runtime.abandon()
 
 
 os.register_at_fork(after_in_child=_tell_child)

@@ -19,6 +19,7 @@ from ebbflow.errors import DeliveryRefused, TypeMismatch, UnknownColumn, WrongDi
 from ebbflow.frontend.running.input_buffer import InputBuffer, as_time, listed, whole
 from ebbflow.frontend.running.output_log import END, Antichain, Changes
 from ebbflow.frontend.running.table import Table, plain
+from ebbflow.runtime.contract import Staging
 
 Session = Any  # the session, which is above: what is used of it are its inputs, its runtime and its step
 ORDER = "_order"  # what puts edits of one key at one time in order
@@ -32,7 +33,7 @@ def is_frame(rows: object) -> bool:
 def give(session: Session, given: InputBuffer, verb: str, frame: Any, time: Any, diff: Any) -> None:
     """Take in the rows of a frame, all at one time or each at its own."""
     told, columns = _told(given, verb, frame, time, diff)
-    runtime: Any = session._runtime
+    runtime: Staging = session._runtime.staging
     frame = _in_types(_only(frame, columns), given.schema)
     _take_in(session, runtime.stage([(told, frame)], [given.name] if given.key else []))
 
@@ -110,7 +111,7 @@ def _column(verb: str, what: str, part: Any, known: list[str], kind: Any) -> str
 
 
 def _take_in(session: Session, staged: Any) -> None:
-    runtime: Any = session._runtime
+    runtime: Staging = session._runtime.staging
     for name, blocks in staged.rows.items():
         given = session._inputs[name]
         lanes = np.concatenate([rows[0] for rows, _ in blocks], axis=1)
@@ -154,8 +155,8 @@ def deliver(
     """
     from ebbflow.runtime.spark.delivery import Delivery, judge
 
-    runtime: Any = session._runtime
-    if not hasattr(runtime, "stage"):
+    runtime: Staging | None = session._runtime.staging
+    if runtime is None:
         raise TypeMismatch("deliver belongs to a program that runs on Spark.", hint="flow.run(spark, checkpoint=...)")
     theirs = [given for name, given in session._inputs.items() if name not in session._constants]
     if runtime.since_step or not all(given.is_empty for given in theirs):
@@ -214,12 +215,12 @@ def _targets(session: Session, staged: Any, frontiers: Any) -> dict[str, Anticha
 
 def as_frame(session: Session, table: Table) -> Any:
     """A table as a DataFrame."""
-    spark = getattr(getattr(session._runtime, "cluster", None), "spark", None)
-    if spark is None:
+    runtime: Staging | None = session._runtime.staging
+    if runtime is None:
         raise TypeMismatch(
             "as_spark=True gives a DataFrame, and this program does not run on Spark.",
             hint="flow.run(spark) does; a Table gives .to_arrow(), .to_pandas() and .to_polars() anywhere.",
         )
     from ebbflow.runtime.spark.session import frame_of
 
-    return frame_of(spark, table.to_arrow())
+    return frame_of(runtime.spark, table.to_arrow())

@@ -173,11 +173,23 @@ class OutputLog:
     def resume(self, since: Antichain, frontier: Antichain, log: Changes, unread: Changes) -> None:
         """Go on where a process left off."""
         self.since, self.frontier = since, frontier
+        self.take_up(log)
         if len(log.diffs):
-            self._log, self._in_log, self._summed = [log], len(log.diffs), 0
             self._tighten()
         if self.keeps_changes and len(unread.diffs):
             self.unread = [unread]
+
+    def take_up(self, log: Changes) -> None:
+        """Begin with a log that was kept."""
+        if len(log.diffs):
+            self._log, self._in_log, self._summed = [log], len(log.diffs), 0
+
+    def last_time(self, coordinates: int) -> Time | None:
+        """The last complete time that is kept; where there are several, one that all of them have passed."""
+        last = corners(self.frontier, coordinates)
+        if len(last) > 1:
+            last.insert(0, tuple(map(min, *last)))
+        return next((time for time in last if self.is_kept(time)), None)
 
     def is_kept(self, time: Time) -> bool:
         if len(time) == len(self.since) == 1:
@@ -267,7 +279,7 @@ def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
     only those that another row drives out of it are looked up among all.
     """
     from ebbflow.columns.sorting import sift  # loads the kernels: only when there is something to sum
-    from ebbflow.native.kernel import lanes_of, memory
+    from ebbflow.native.kernel import lanes_of
 
     lanes = len(parts[0].lanes)
     sums = Sums(lanes)
@@ -280,7 +292,7 @@ def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
     for part in parts:
         (_held, starts), diffs = lanes_of(part.lanes), np.ascontiguousarray(part.diffs)
         at = 0
-        while (at := int(sift(memory(), starts, diffs, last, left, state, at))) < len(diffs):
+        while (at := int(sift(starts, diffs, last, left, state, at))) < len(diffs):
             sums.add(left)
             state[0] = 0
     sums.add(left[:, : state[0]])
@@ -300,11 +312,11 @@ class Sums:
     def add(self, rows: Array) -> None:
         """Rows as lanes, the diffs behind them."""
         from ebbflow.columns.sorting import add_up
-        from ebbflow.native.kernel import lanes_of, memory
+        from ebbflow.native.kernel import lanes_of
 
         (_held, starts), diffs = lanes_of(rows[:-1]), np.ascontiguousarray(rows[-1])
         at = 0
-        while (at := int(add_up(memory(), starts, diffs, self._found, self._slots, at))) < len(diffs):
+        while (at := int(add_up(starts, diffs, self._found, self._slots, at))) < len(diffs):
             full = self._found
             self._make_room(len(full) - 1, 4 * full.shape[1])
             self.add(full)

@@ -8,31 +8,17 @@ Rule: only new rows are written; which of them are still needed follows from the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.frontend.running.input_buffer import Due, InputBuffer
 from ebbflow.frontend.running.output_log import Antichain, Changes, OutputLog
+from ebbflow.runtime.contract import Keeper
 
 Array = NDArray[np.int64]
-
-
-class Journal(Protocol):
-    def add(self, words: Array) -> None: ...
-    def renew(self) -> None: ...
-
-
-class Keeper(Protocol):
-    """What is needed of a durable runtime."""
-
-    words: dict[str, Any]
-    journals: Any
-
-    def journal(self, name: str, alive: Any, size: Any = None) -> Array: ...
-    def commit(self, words: dict[str, Any]) -> None: ...
-    def undo(self) -> None: ...
+LOG = "shown/"  # and the name of an output: the journal of its log
 
 
 class Persistence:
@@ -61,17 +47,16 @@ class Persistence:
         self._waiting: dict[str, Sequence[Changes]] = {}
         for name, shown in outputs.items():
             lanes = len(shown.schema)
-            log = self._rows(f"shown/{name}", lanes, lambda shown=shown: _listed(shown.all()))
+            told_apart = lambda shown=shown: np.array(shown.since, np.int64).reshape(-1)
+            log = self._rows(f"{LOG}{name}", lanes, lambda shown=shown: _listed(shown.all()), beside=told_apart)
             unread = self._rows(f"unread/{name}", lanes, lambda shown=shown: shown.unread)
             if words:
                 since, frontier = words["outputs"][name]
                 shown.resume(_antichain(since), _antichain(frontier), log, unread)
         self.settled()
 
-    def _rows(self, name: str, lanes: int, alive: Any, size: Any = None) -> Changes:
-        words = self.keeper.journal(name, lambda: _words(alive()), size)
-        rows = words.reshape(-1, lanes + self.coordinates + 1).T
-        return Changes(*(np.array(part, np.int64, order="C") for part in (rows[:lanes], rows[lanes:-1].T, rows[-1])))
+    def _rows(self, name: str, lanes: int, alive: Any, size: Any = None, beside: Any = None) -> Changes:
+        return changes_of(self.keeper.journal(name, lambda: _words(alive()), size, beside), lanes, self.coordinates)
 
     def commit(
         self, due: dict[str, Due], new: dict[str, Changes], moved: dict[str, tuple[Antichain, Antichain]]
@@ -88,7 +73,7 @@ class Persistence:
             if self._unread[name] is not shown.unread:  # what was unread has been read
                 journals[f"unread/{name}"].renew()
             if name in new:
-                journals[f"shown/{name}"].add(_words([new[name]]))
+                journals[f"{LOG}{name}"].add(_words([new[name]]))
                 if shown.keeps_changes:
                     journals[f"unread/{name}"].add(_words([new[name]]))
         self.keeper.commit({"inputs": {name: one.frontier for name, one in due.items()}, "outputs": moved})
@@ -108,6 +93,12 @@ class Persistence:
             self._waiting[name] = given.waiting_rows()
         for name, shown in self.outputs.items():
             self._unread[name] = shown.unread
+
+
+def changes_of(words: Array, lanes: int, coordinates: int) -> Changes:
+    """What `_words` wrote."""
+    rows = words.reshape(-1, lanes + coordinates + 1).T
+    return Changes(*(np.array(part, np.int64, order="C") for part in (rows[:lanes], rows[lanes:-1].T, rows[-1])))
 
 
 def _listed(changes: Changes | None) -> list[Changes]:

@@ -12,7 +12,6 @@ Rule: a call either happens or raises and changes nothing. What is complete was 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -33,7 +32,6 @@ from ebbflow.errors import (
     FrontierMovedBack,
     HistoryGone,
     NoKey,
-    NotBuiltYet,
     NotComplete,
     SessionClosed,
     TypeMismatch,
@@ -44,11 +42,14 @@ from ebbflow.errors import (
     did_you_mean,
 )
 from ebbflow.frontend.aliases import FOREIGN_SESSION, unknown_method
+from ebbflow.frontend.extensions import extension
 from ebbflow.frontend.running import forked, on_spark
 from ebbflow.frontend.running.input_buffer import SEVERAL, Due, InputBuffer, as_time, is_iterator, listed, told, whole
 from ebbflow.frontend.running.output_log import END, Antichain, Array, Changes, OutputLog, corners, joined, nothing
 from ebbflow.frontend.running.persistence import Persistence
 from ebbflow.frontend.running.table import Table, plain
+from ebbflow.runtime.contract import RESTLESS, Runtime
+from ebbflow.runtime.runtimes import runtime_named
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Frontier, Time, antichain, before
 from ebbflow.turns import Turns
@@ -56,7 +57,6 @@ from ebbflow.turns import Turns
 if TYPE_CHECKING:
     from ebbflow.columns.text_pool import Pool
 
-RESTLESS = 2  # what a runtime says of rows of one time that it took where something is left to put in order
 UTC = "UTC"
 KNOWN_TEXTS = 1 << 16  # ids remembered beside the pool, for rows that come one by one
 
@@ -65,17 +65,6 @@ class Program(Protocol):
     """What a session needs of a Dataflow."""
 
     graph: Graph
-
-
-class Runtime(Protocol):
-    """What a session needs of whoever does the work."""
-
-    def feed(self, name: str, lanes: Array, times: Array, diffs: Array) -> None: ...
-    def advance(self, frontiers: dict[str, Antichain]) -> None: ...
-    def discard(self) -> None: ...
-    def take(self, output: str) -> tuple[Array, Array, Array]: ...
-    def frontier(self, output: str) -> Antichain: ...
-    def close(self) -> None: ...
 
 
 Notice = tuple[Callable[[Table, list[Time]], object], Table, list[Time]]
@@ -164,23 +153,17 @@ class Session:
                 hint='Leave it out, or write run(history="all") or run(history=1000), a number of time units.',
             )
         if runtime is None:
-            from ebbflow.runtime.local import LocalRuntime  # the engine
-
-            runtime = LocalRuntime
+            runtime = chosen = runtime_named("local" if checkpoint is None else "durable")
             for option in options:
-                if option not in LocalRuntime.OPTIONS:
-                    known = ["workers", "history", "checkpoint", *LocalRuntime.OPTIONS]
+                if option not in chosen.OPTIONS:
+                    known = ["workers", "history", "checkpoint", *chosen.OPTIONS]
                     raise UnknownOption(
                         f'run has no option "{plain(option)}".',
                         hint=did_you_mean(option, known) or "It has workers=, history= and checkpoint=.",
                     )
-            if checkpoint is not None:
-                from ebbflow.runtime.kept_local import DurableRuntime
-
-                runtime, options = DurableRuntime, {**options, "checkpoint": checkpoint}
-            else:
+            if checkpoint is None:
                 options = {**options, "glancing": True}
-        elif checkpoint is not None:
+        if checkpoint is not None:
             options = {**options, "checkpoint": checkpoint}
         self._written, self._history = flow.graph, history
         self._graph = zoned(flow.graph, checked(timezone or flow.graph.timezone or UTC))
@@ -206,24 +189,24 @@ class Session:
                     f"({listed(self._coordinates)}); rows are replaced by key along one coordinate only.",
                     hint="Leave out key=, and delete the row that is replaced.",
                 )
-        self._runtime = runtime(self._graph, workers=workers, pool=self._pool, **options)
-        for name, columns in getattr(self._runtime, "text_predicates", {}).items():
+        self._runtime: Runtime = runtime(self._graph, workers=workers, pool=self._pool, **options)
+        for name, columns in self._runtime.text_predicates.items():
             self._inputs[name].answer(columns)
-        self._runtime.guard = self._refuse_overflow  # type: ignore[union-attr]
+        self._runtime.guard = self._refuse_overflow
         self._refused: dict[str, Antichain] = {}  # where the last step would have led, if it was refused
         self._outputs: dict[str, OutputLog] = {}
-        advance_moment = getattr(self._runtime, "advance_moment", None) if width == 1 else None
-        self._at = Standing(self._inputs, self._outputs, advance_moment)
+        moments = self._runtime.moments if width == 1 else None
+        self._at = Standing(self._inputs, self._outputs, moments.advance_moment if moments is not None else None)
         for node in self._graph.nodes:
             if isinstance(node, n.Output):
                 self._show(node, ((0,) * width,), ((0,) * width,))
         self._persistence: Persistence | None = None
-        self._at.stages = hasattr(self._runtime, "stage")
-        self._rests: Callable[[], None] | None = getattr(self._runtime, "rest", None)
+        self._at.stages = self._runtime.staging is not None
         forked.note(self)
-        if getattr(self._runtime, "is_durable", False):
+        keeper = self._runtime.keeper
+        if keeper is not None:
             try:
-                self._persistence = Persistence(self._runtime, self._inputs, self._outputs, width)  # type: ignore[arg-type]
+                self._persistence = Persistence(keeper, self._inputs, self._outputs, width)
             except BaseException:
                 self._runtime.close()
                 raise
@@ -254,7 +237,7 @@ class Session:
 
     def _watch(self) -> None:
         """From here on the runtime asks of every step."""
-        self._runtime.watches = True  # type: ignore[union-attr]
+        self._runtime.watches = True
 
     def _refuse_overflow(self, results: Mapping[str, Sequence[tuple[Array, Array, Array]]]) -> None:
         """Refuse results of a step that does not count yet, if a row of an output would be there too often."""
@@ -281,6 +264,8 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(self._at, forked.Forked):
+            return  # the session is the parent's
         if kind is not None:
             self._release()
             return
@@ -299,7 +284,8 @@ class Session:
     def _leave(self, keeping: Persistence) -> None:
         """It goes on another day: what was given and read is kept."""
         if not self._at.is_closed:
-            if keeping.has_news or getattr(self._runtime, "since_step", None):  # rows in files
+            staging = self._runtime.staging
+            if keeping.has_news or (staging is not None and staging.since_step):  # rows in files
                 self._work({})
             self._let_go()
 
@@ -381,8 +367,8 @@ class Session:
             turns.serve(verb, self._take_in, verb, name, rows, time, diff)
             return
         with turns.lock:
-            turns.is_taken = True
             try:
+                turns.is_taken = True
                 given = here.inputs.get(name) if type(name) is str else None
                 if given is None or not given.frontier or here.is_closed or here.stages or verb == "upsert":
                     self._take_in(verb, name, rows, time, diff)
@@ -489,8 +475,8 @@ class Session:
             turns.serve("advance_to", self._advance_to, time, inputs)
         else:
             with turns.lock:
-                turns.is_taken = True
                 try:
+                    turns.is_taken = True
                     if type(time) is not int or inputs or here.advance_moment is None or not self._take_moment(time):
                         self._advance_to(time, inputs)
                 finally:
@@ -648,8 +634,7 @@ class Session:
         >>> page = live.explore()  # doctest: +SKIP
         LivePage('http://127.0.0.1:40123/?token=...')
         """
-        explorer = importlib.import_module("ebbflow.tools.explorer.serving")  # stands above this
-        return explorer.serve(getattr(self._runtime, "recording", None), show, title)
+        return extension("serve")(self._runtime.recording, show, title)
 
     def close(self) -> None:
         """Say that no more input comes, ever, and do what is left to do.  Results stay readable.
@@ -687,8 +672,8 @@ class Session:
     def _discard_now(self) -> None:
         for name, frontier in self._refused.items():
             self._inputs[name].drop_waiting(frontier)
-        if hasattr(self._runtime, "drop_staged"):
-            self._runtime.drop_staged(self._refused)
+        if self._runtime.staging is not None:
+            self._runtime.staging.drop_staged(self._refused)
         self._refused = {}
         self._drop_given()
 
@@ -696,8 +681,8 @@ class Session:
         """Drop the rows given since the last step that succeeded; those that already waited go on waiting."""
         for given in self._inputs.values():
             given.clear()
-        if hasattr(self._runtime, "discard_staged"):
-            self._runtime.discard_staged()
+        if self._runtime.staging is not None:
+            self._runtime.staging.discard_staged()
         self._begin_with()
 
     if not TYPE_CHECKING:  # a type checker knows the methods there are
@@ -839,9 +824,9 @@ class Session:
     def _rest(self) -> None:
         """A step is done and shown: what it left is put in order, unless it was the last or a subscriber closed."""
         self._at.is_restless = False
-        if not self._at.is_closed and self._rests is not None:
+        if not self._at.is_closed:
             with interrupts.allowed():
-                self._rests()
+                self._runtime.rest()
 
     def _release(self) -> None:
         """Give everything back that the runtime holds, when nobody is in the middle of something."""
@@ -930,8 +915,8 @@ class Session:
         if turns.is_taken or turns.line:
             return turns.serve("changes", self._changes, name, as_spark, since)
         with turns.lock:
-            turns.is_taken = True
             try:
+                turns.is_taken = True
                 return self._changes(name, as_spark, since)
             finally:
                 turns.is_taken = False
@@ -1003,11 +988,8 @@ class Session:
         return on_spark.as_frame(self, table) if as_spark else table
 
     def _last_time(self, shown: OutputLog) -> Time | None:
-        last = corners(shown.frontier, len(self._coordinates))
-        if len(last) > 1:
-            last.insert(0, tuple(map(min, *last)))
-        kept = next((time for time in last if shown.is_kept(time)), None)
-        if kept is None and last:
+        kept = shown.last_time(len(self._coordinates))
+        if kept is None and corners(shown.frontier, len(self._coordinates)):
             raise NotComplete(
                 f'snapshot asks for "{plain(shown.name)}", which was declared while the program ran: its past is '
                 f"summed up at {told(shown.since)}, and its frontier is {told(shown.frontier)}.",
@@ -1116,15 +1098,15 @@ class Session:
                 f'the output "{plain(name)}" was declared after the session was closed, which computes nothing more.',
                 hint="Declare it before, or start another session with flow.run().",
             )
-        add = getattr(self._runtime, "add_output", None)
-        if add is None:
-            raise NotBuiltYet(
+        late = self._runtime.late_outputs
+        if late is None:
+            raise UnknownOutput(
                 f'the output "{plain(name)}" was declared after the session began, and this runtime shows only those '
                 "it was started with.",
                 hint="Declare it before flow.run().",
             )
         self._begin_to_show()
-        since = add(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
+        since = late.add_output(name, {shown.name: partial(self._past, shown) for shown in self._outputs.values()})
         frontier = tuple(tuple(max(number, 0) for number in time) for time in self._runtime.frontier(name))
         self._show(node, since or frontier, frontier)
 
@@ -1146,8 +1128,7 @@ class Session:
         return self._at.turns.take("counters", self._counters)
 
     def _counters(self) -> dict[str, Any]:
-        counters = getattr(self._runtime, "counters", None)
-        return dict(counters()) if counters is not None else {}
+        return dict(self._runtime.counters())
 
 
 def _from(changes: Changes, cursor: Antichain) -> Changes:

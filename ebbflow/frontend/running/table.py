@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from matplotlib.axes import Axes
 
     from ebbflow.columns.text_pool import Pool
 
@@ -338,11 +339,11 @@ class Table:
     def _stands_in_order(self) -> bool:
         """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
         from ebbflow.columns.sorting import are_sorted  # loads the kernels: only for many rows
-        from ebbflow.native.kernel import lanes_of, memory
+        from ebbflow.native.kernel import lanes_of
 
         keys = [*self._lanes] if self._times is None else [self._times[:, 0], *self._lanes]
         _held, starts = lanes_of(keys)
-        self._sorted = bool(are_sorted(memory(), starts, len(self)))
+        self._sorted = bool(are_sorted(starts, len(self)))
         return self._sorted
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -452,7 +453,7 @@ class Table:
                 )
             columns.append(decode_column(self._weights, LONG, None, nulls=False))
             ours = None if self._times is None else self.coordinates
-            self._arrow = pyarrow.Table.from_arrays(columns, schema=_arrow_schema(self.record, ours))
+            self._arrow = pyarrow.Table.from_arrays(columns, schema=arrow_schema(self.record, ours))
         return self._arrow
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -531,6 +532,31 @@ class Table:
             raise TypeMismatch(f"show takes a number of rows, not {plain(n)}.", hint="Write .show(20).")
         print(self._box(n))
 
+    def plot(
+        self, x: str | None = None, y: str | None = None, by: str | Iterable[str] | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the table with matplotlib: changes as lines over `_time`, a snapshot as bars.
+
+        A line is the number of rows that are there, or the sum of the column `y` over them, one for each value of `by`.
+        It begins at 0 before the table's first change. Where times have several coordinates, `x` names the one to draw
+        along. A bar is the number of rows with one value of `x` (the first column, if it is left out), or the sum of
+        `y` over them. Give `ax` to draw into axes of your own; the axes are returned.
+
+        >>> import ebbflow as ebb
+        >>> flow = ebb.Dataflow()
+        >>> flow.output("totals", flow.input("sales", "shop string, amount long").group_by("shop").sum("amount"))
+        >>> with flow.run() as live:
+        ...     for time, amount in enumerate((10, 7, 4)):
+        ...         live.insert("sales", [("north", amount), ("south", 2 * amount)], time=time)
+        ...     live.advance_to(3)
+        ...     axes = live.changes("totals").plot(y="amount", by="shop")
+        >>> axes.get_ylabel()
+        'amount'
+        """
+        from ebbflow.frontend.running.plotting import plot
+
+        return plot(self, x, y, by, ax)
+
     def __repr__(self) -> str:
         return self._box(SHOWN_ROWS)
 
@@ -595,7 +621,7 @@ def _cell(value: object, type_: Type) -> str:
 
 
 @lru_cache(maxsize=256)
-def _arrow_schema(record: Schema, coordinates: tuple[str, ...] | None) -> pyarrow.Schema:
+def arrow_schema(record: Schema, coordinates: tuple[str, ...] | None) -> pyarrow.Schema:
     """The columns of such a table; coordinates: those of its times, None where it has none."""
     import pyarrow
 

@@ -12,159 +12,154 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import CACHE_LINE, inline, kernel
 from ebbflow.native.memory import load_shared, store_shared, yield_core
+from ebbflow.native.structs import At, Struct, Words, several
 from ebbflow.operators.edges import receive_at
 from ebbflow.trace.heap import (
-    AGREED,
-    BARRIER,
-    BARRIER_COUNT,
-    BEST,
-    EARLY,
-    FUEL,
-    LEN,
-    ME,
-    OTHER_OUTBOXES,
-    OUTBOX_OFFSET,
-    OUTBOXES,
-    PTR,
-    QUIET,
-    STAGE,
-    VECTOR,
-    WORKERS,
+    Outbox,
+    Vector,
+    Worker,
     alloc,
 )
 
+
+class Arrival(Struct, words=8):
+    """The line of a worker at a barrier."""
+
+    arrived: int  # the number of its arrivals
+    who: At[Worker]
+    published: Words = several(4)  # by parity: the least rounds pending here, and those before a loop's last barrier
+
+
 # ---- the shared block: a line of words for all, then one for each worker, so that no two write to one line ---
 STOPPED = 0  # a worker will not arrive
-ARRIVED, WHO = 0, 1  # of a worker: the number of its arrivals; its header
-PUBLISHED = 2  # by parity of the barrier: the least rounds pending here, and those before a loop's last barrier
 SPINS, TURNS = 2000, 1 << 10  # polls before the core is yielded; how often it is yielded before the walk returns
 FOR_ARRIVING, FOR_WAITING = 1 << 10, 1 << 12  # fuel that arriving and waiting cost, so that the walk returns in time
 
 
 @inline
-def line_of_worker(barrier, worker):
-    return barrier + CACHE_LINE * (worker + 1)
+def line_of_worker(barrier: int, worker: int) -> Arrival:
+    return Arrival(barrier + CACHE_LINE * (worker + 1))
 
 
 @inline
-def outboxes_of(H, W, barrier):
+def outboxes_of(worker: Worker, barrier: int) -> Outbox:
     """The outboxes that a worker fills for a barrier, by the barrier's number."""
-    return W + OUTBOXES if barrier % 2 else H[W + OTHER_OUTBOXES]
+    return worker.outboxes if barrier % 2 else worker.other_outboxes
 
 
 @kernel
-def begin_outboxes(H, W, barrier):
+def begin_outboxes(worker: Worker, barrier: int) -> None:
     """From here on rows are sent for the barrier of this number; its outboxes are emptied."""
-    outboxes = outboxes_of(H, W, barrier)
-    for i in range(H[W + WORKERS]):
-        H[outboxes + VECTOR * i + LEN] = 0
-    H[W + OUTBOX_OFFSET] = outboxes - (W + OUTBOXES)
+    outboxes = outboxes_of(worker, barrier)
+    for i in range(worker.workers):
+        outboxes[i].length = 0
+    worker.outbox_offset = outboxes - (worker.outboxes)
 
 
 @kernel
-def clear_outboxes(H, W):
+def clear_outboxes(worker: Worker) -> None:
     """Empty the outboxes for all barriers."""
     for barrier in range(2):
-        if outboxes_of(H, W, barrier):
-            begin_outboxes(H, W, barrier)
-    H[W + OUTBOX_OFFSET] = 0
+        if outboxes_of(worker, barrier):
+            begin_outboxes(worker, barrier)
+    worker.outbox_offset = 0
 
 
 @kernel
-def open_barrier(H, at, count, block):
+def open_barrier(at: Words, count: int, block: Words) -> None:
     """A barrier for the workers whose headers are listed at `at`; none has arrived yet.
 
     needs:  place: a line of words for all, and one for each worker.
     """
     for k in range(CACHE_LINE * (count + 1)):
-        H[block + k] = 0
+        block[k] = 0
     for i in range(count):
-        W = H[at + i]
-        H[line_of_worker(block, i) + WHO] = W
-        H[W + BARRIER] = block
-        H[W + BARRIER_COUNT] = 0
-        H[W + STAGE] = 0
-        if H[W + OTHER_OUTBOXES] == 0:
-            n = VECTOR * H[W + WORKERS]
-            H[W + OTHER_OUTBOXES] = alloc(H, W, n)
+        worker = Worker(at[i])
+        line_of_worker(block, i).who = worker
+        worker.barrier = block
+        worker.barrier_count = 0
+        worker.stage = 0
+        if worker.other_outboxes == 0:
+            n = Vector.SIZE * worker.workers
+            worker.other_outboxes = Outbox(alloc(worker, n))
             for k in range(n):
-                H[H[W + OTHER_OUTBOXES] + k] = 0
+                Words(worker.other_outboxes)[k] = 0
 
 
 @kernel
-def close_barrier(H, at, count):
+def close_barrier(at: Words, count: int) -> None:
     """The workers have no barrier any more, and their outboxes are empty."""
     for i in range(count):
-        clear_outboxes(H, H[at + i])
-        H[H[at + i] + BARRIER] = 0
+        clear_outboxes(Worker(at[i]))
+        Worker(at[i]).barrier = 0
 
 
 @inline
-def is_stopped(H, W):
+def is_stopped(worker: Worker) -> bool:
     """Whether a worker will not arrive."""
-    return load_shared(H[W + BARRIER] + STOPPED) != 0
+    return load_shared(worker.barrier + STOPPED) != 0
 
 
 @kernel
-def wait_for_all(H, W):
+def wait_for_all(worker: Worker) -> bool:
     """Wait until every worker has arrived as often as this one; False after a timeout, or if one will not arrive."""
-    barrier = H[W + BARRIER]
-    often = H[W + BARRIER_COUNT]
-    for i in range(H[W + WORKERS]):
-        at = line_of_worker(barrier, i) + ARRIVED
+    barrier = worker.barrier
+    often = worker.barrier_count
+    for i in range(worker.workers):
+        at = line_of_worker(barrier, i)  # whose first word is the number of arrivals
         spins = 0
         while load_shared(at) < often:
             spins += 1
             if spins > SPINS:
-                if is_stopped(H, W) or spins > SPINS + TURNS:
+                if is_stopped(worker) or spins > SPINS + TURNS:
                     return False
-                H[W + FUEL] -= FOR_WAITING
+                worker.fuel -= FOR_WAITING
                 yield_core()
     return True
 
 
 @inline
-def arrive(H, W):
-    H[W + BARRIER_COUNT] += 1
-    H[W + FUEL] -= FOR_ARRIVING
-    store_shared(line_of_worker(H[W + BARRIER], H[W + ME]) + ARRIVED, H[W + BARRIER_COUNT])
+def arrive(worker: Worker) -> None:
+    worker.barrier_count += 1
+    worker.fuel -= FOR_ARRIVING
+    store_shared(line_of_worker(worker.barrier, worker.me), worker.barrier_count)
 
 
 @kernel
-def receive_all(H, W):
+def receive_all(worker: Worker) -> None:
     """Deliver what every other worker sent here."""
-    for i in range(H[W + WORKERS]):
-        v = outboxes_of(H, H[line_of_worker(H[W + BARRIER], i) + WHO], H[W + BARRIER_COUNT]) + VECTOR * H[W + ME]
-        if H[v + LEN]:
-            receive_at(H, W, H[v + PTR], H[v + LEN])
+    for i in range(worker.workers):
+        v = outboxes_of(line_of_worker(worker.barrier, i).who, worker.barrier_count)[worker.me]
+        if v.length:
+            receive_at(worker, v.pointer, v.length)
 
 
 @inline
-def published_at(H, W, worker, barrier):
+def published_at(W: Worker, worker: int, barrier: int) -> Words:
     """Where a worker publishes what is pending at it, for the barrier of this number."""
-    return line_of_worker(H[W + BARRIER], worker) + PUBLISHED + 2 * (barrier % 2)
+    return line_of_worker(W.barrier, worker).published + 2 * (barrier % 2)
 
 
 @inline
-def publish_least(H, W):
+def publish_least(worker: Worker) -> None:
     """Publish what is pending here, for the next barrier."""
-    at = published_at(H, W, H[W + ME], H[W + BARRIER_COUNT] + 1)
-    H[at] = H[W + BEST]
-    H[at + 1] = H[W + EARLY]
+    at = published_at(worker, worker.me, worker.barrier_count + 1)
+    at[0] = worker.best
+    at[1] = worker.early
 
 
 @kernel
-def agree_on(H, W):
+def agree_on(worker: Worker) -> None:
     """The least rounds that are pending at any worker, from what each has published.
 
     If no worker has anything to do before the last barrier of the round, nothing will be sent before it: the
     round is quiet.
     """
-    least = H[W + BEST]
-    early = H[W + EARLY]
-    for i in range(H[W + WORKERS]):
-        at = published_at(H, W, i, H[W + BARRIER_COUNT])
-        least = min(least, H[at])
-        early = min(early, H[at + 1])
-    H[W + AGREED] = least
-    H[W + QUIET] = 1 if early > least else 0
+    least = worker.best
+    early = worker.early
+    for i in range(worker.workers):
+        at = published_at(worker, i, worker.barrier_count)
+        least = min(least, at[0])
+        early = min(early, at[1])
+    worker.agreed = least
+    worker.quiet = 1 if early > least else 0

@@ -10,166 +10,182 @@ Rule: rows are in the order in which they were sent, and a run is never empty.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.block import CHOSEN, COLUMNS_AT, HASHES, copy_row, keep_columns
-from ebbflow.operators.node import NOTHING, NUMBER, PARTITION_LANES, POSITION
+from ebbflow.native.structs import Struct, Words, several
+from ebbflow.operators.block import Block, copy_row, keep_columns
+from ebbflow.operators.node import NOTHING, Node
 from ebbflow.trace.clock import row_of
 from ebbflow.trace.heap import (
-    BLOCK,
-    COORDS,
-    GENERAL,
-    LEN,
-    ME,
-    NODES,
-    OUTBOX_OFFSET,
-    OUTBOXES,
-    PTR,
-    SENT,
-    VECTOR,
-    WORKERS,
+    Outbox,
+    Vector,
+    Worker,
     copy_words,
     mix_in,
     mixed,
     reserve,
 )
 
-# ---- a run: what its rows have in common, then the rows -------------------------------------------
-RUN_LANES, RUN_NODE, RUN_ROUNDS, RUN_COUNT = 0, 1, 2, 3
-RUN = 4
-ROW_LANES = 2  # of a row: its rank and its diff come first
-LAST_RUN = 3  # of the vector of an outbox: where its last run begins, if it is not empty
+
+class Run(Struct):
+    """Rows for one node at one round, in an outbox."""
+
+    lanes: int
+    node: int
+    rounds: int
+    count: int
+    rows: Words = several(0)
+
+
+class SentRow(Struct):
+    """A row of a run."""
+
+    rank: int
+    diff: int
+    lanes: Words = several(0)
 
 
 @inline
-def coordinates_behind(H, W):
+def coordinates_behind(worker: Worker) -> int:
     """How many coordinates of its time stand behind a row."""
-    return H[W + COORDS] if H[W + GENERAL] else 0
+    return worker.coords if worker.general else 0
 
 
 @inline
-def row_words(lanes, coordinates):
-    return ROW_LANES + lanes + coordinates
+def row_words(lanes: int, coordinates: int) -> int:
+    return SentRow.SIZE + lanes + coordinates
 
 
 @inline
-def end_of_run(H, run, coordinates):
+def end_of_run(run: Run, coordinates: int) -> Run:
     """Where the next run begins."""
-    return run + RUN + H[run + RUN_COUNT] * row_words(H[run + RUN_LANES], coordinates)
+    return Run(run.rows + run.count * row_words(run.lanes, coordinates))
 
 
 @inline
-def outbox_for(H, W, other):
+def outbox_for(worker: Worker, other: int) -> Outbox:
     """The outbox for another worker that is filled now."""
-    return W + OUTBOXES + H[W + OUTBOX_OFFSET] + VECTOR * other
+    return Outbox(worker.outboxes + worker.outbox_offset + Vector.SIZE * other)
 
 
 @kernel
-def least_in_outbox(H, W, outbox, first, past):
+def least_in_outbox(worker: Worker, outbox: Outbox, first: int, past: int) -> int:
     """The least rounds of rows for nodes whose positions lie between two others; NOTHING where there are none."""
-    c = coordinates_behind(H, W)
+    c = coordinates_behind(worker)
     best = NOTHING
-    x = H[outbox + PTR]
-    end = x + H[outbox + LEN]
+    x = Run(outbox.pointer)
+    end = x + outbox.length
     while x < end:
-        position = H[H[H[W + NODES] + H[x + RUN_NODE]] + POSITION]
-        if first < position and position < past and H[x + RUN_ROUNDS] < best:
-            best = H[x + RUN_ROUNDS]
-        x = end_of_run(H, x, c)
+        position = Node(worker.nodes[x.node]).position
+        if first < position and position < past and x.rounds < best:
+            best = x.rounds
+        x = end_of_run(x, c)
     return best
 
 
 @inline
-def worker_of_hash(h, workers):
+def worker_of_hash(h: int, workers: int) -> int:
     """The worker that a hash, not finished yet, leads to."""
     return ((mixed(h) & 0x7FFFFFFF) * workers) >> 31
 
 
 @inline
-def owner_of(H, W, nd, row):
+def owner_of(worker: Worker, node: Node, row: Words) -> int:
     """The worker that owns a row: by a hash of its partition key."""
-    p = H[nd + PARTITION_LANES]
+    p = node.partition_lanes
     h = 0
-    for i in range(H[p]):
-        h = mix_in(h, H[row + H[p + 1 + i]])
-    return worker_of_hash(h, H[W + WORKERS])
+    for i in range(p[0]):
+        h = mix_in(h, row[p[1 + i]])
+    return worker_of_hash(h, worker.workers)
 
 
 @kernel
-def owners_of_block(H, W, nd, n):
+def owners_of_block(worker: Worker, node: Node, n: int) -> None:
     """The workers that own the rows of a block, in HASHES."""
-    b = H[W + BLOCK]
-    owners = b + HASHES
+    b = Block(worker.block)
+    owners = b.hashes
     for i in range(n):
-        H[owners + i] = 0
-    p = H[nd + PARTITION_LANES]
-    for k in range(H[p]):
-        c = H[b + COLUMNS_AT + 2 * H[p + 1 + k]]
-        s = H[b + COLUMNS_AT + 2 * H[p + 1 + k] + 1]
+        owners[i] = 0
+    p = node.partition_lanes
+    for k in range(p[0]):
+        c = b.columns[p[1 + k]].at
+        s = b.columns[p[1 + k]].step
         for i in range(n):
-            H[owners + i] = mix_in(H[owners + i], H[c + i * s])
-    workers = H[W + WORKERS]
+            owners[i] = mix_in(owners[i], c[i * s])
+    workers = worker.workers
     for i in range(n):
-        H[owners + i] = worker_of_hash(H[owners + i], workers)
+        owners[i] = worker_of_hash(owners[i], workers)
 
 
 @inline
-def room_in_outbox(H, W, number, owner, rounds, lanes, size):
+def room_in_outbox(worker: Worker, number: int, owner: int, rounds: int, lanes: int, size: int) -> SentRow:
     """Where the next row for a node of another worker goes, so many words: in the last run, or in a new one."""
-    v = outbox_for(H, W, owner)
-    at = H[v + LEN]
-    p = reserve(H, W, v, at + RUN + size)
-    run = p + H[v + LAST_RUN]
-    if at == 0 or H[run + RUN_NODE] != number or H[run + RUN_ROUNDS] != rounds:
-        run = p + at
-        H[run + RUN_LANES] = lanes
-        H[run + RUN_NODE] = number
-        H[run + RUN_ROUNDS] = rounds
-        H[run + RUN_COUNT] = 0
-        H[v + LAST_RUN] = at
-        at += RUN
-    H[run + RUN_COUNT] += 1
-    H[W + SENT] += 1
-    H[v + LEN] = at + size
-    return p + at
+    v = outbox_for(worker, owner)
+    at = v.length
+    p = reserve(worker, v, at + Run.SIZE + size)
+    run = Run(p + v.last_run)
+    if at == 0 or run.node != number or run.rounds != rounds:
+        run = Run(p + at)
+        run.lanes = lanes
+        run.node = number
+        run.rounds = rounds
+        run.count = 0
+        v.last_run = at
+        at += Run.SIZE
+    run.count += 1
+    worker.sent += 1
+    v.length = at + size
+    return SentRow(p + at)
 
 
 @kernel
-def send_row(H, W, nd, owner, row, rounds, rank, diff, lanes):
+def send_row(worker: Worker, node: Node, owner: int, row: Words, rounds: int, rank: int, diff: int, lanes: int) -> None:
     """Put a row into the outbox for another worker."""
-    c = coordinates_behind(H, W)
-    x = room_in_outbox(H, W, H[nd + NUMBER], owner, rounds, lanes, row_words(lanes, c))
-    H[x] = rank
-    H[x + 1] = diff
-    copy_words(H, row, x + ROW_LANES, lanes)
+    c = coordinates_behind(worker)
+    x = room_in_outbox(worker, node.number, owner, rounds, lanes, row_words(lanes, c))
+    x.rank = rank
+    x.diff = diff
+    copy_words(row, x.lanes, lanes)
     if c:
-        copy_words(H, row_of(H, W, rank), x + ROW_LANES + lanes, c)
+        copy_words(row_of(worker, rank), x.lanes + lanes, c)
 
 
 @kernel
-def send_others(H, W, nd, lanes, bank, rounds, ranks, rstep, diffs, dstep, sign, n):
+def send_others(
+    worker: Worker,
+    node: Node,
+    lanes: int,
+    bank: int,
+    rounds: int,
+    ranks: Words,
+    rstep: int,
+    diffs: Words,
+    dstep: int,
+    sign: int,
+    n: int,
+) -> int:
     """Put the block's rows that other workers own into their outboxes.
 
     needs:  no column lies in the bank; rank i lies at ranks + i * rstep, likewise the diffs.
     leaves: in CHOSEN the rows that stay, and how many; their columns.
     """
-    b = H[W + BLOCK]
-    owners_of_block(H, W, nd, n)
-    number = H[nd + NUMBER]
-    me = H[W + ME]
-    c = coordinates_behind(H, W)
+    b = Block(worker.block)
+    owners_of_block(worker, node, n)
+    number = node.number
+    me = worker.me
+    c = coordinates_behind(worker)
     size = row_words(lanes, c)
     kept = 0
     for i in range(n):
-        owner = H[b + HASHES + i]
+        owner = b.hashes[i]
         if owner == me:
-            H[b + CHOSEN + kept] = i
+            b.chosen[kept] = i
             kept += 1
             continue
-        x = room_in_outbox(H, W, number, owner, rounds, lanes, size)
-        H[x] = H[ranks + i * rstep]
-        H[x + 1] = H[diffs + i * dstep] * sign
-        copy_row(H, b + COLUMNS_AT, i, x + ROW_LANES, lanes)
+        x = room_in_outbox(worker, number, owner, rounds, lanes, size)
+        x.rank = ranks[i * rstep]
+        x.diff = diffs[i * dstep] * sign
+        copy_row(b.columns, i, x.lanes, lanes)
         if c:
-            copy_words(H, row_of(H, W, H[x]), x + ROW_LANES + lanes, c)
+            copy_words(row_of(worker, x.rank), x.lanes + lanes, c)
     if kept < n:
-        keep_columns(H, b, bank, lanes, kept)
+        keep_columns(b, bank, lanes, kept)
     return kept

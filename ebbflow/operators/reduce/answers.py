@@ -8,6 +8,8 @@ Rule: an answer is a function of the values and their counts, in whatever order 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ebbflow.columns.exact_sums import (
@@ -22,31 +24,31 @@ from ebbflow.columns.exact_sums import (
     int_read,
     rounded_quotient,
 )
+from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import text_compare
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.node import NUMBER, OP, SPEC, TB
-from ebbflow.operators.reduce.totals.accumulators import AT, COLUMN, FIRST_COLUMN
-from ebbflow.trace.heap import LEN, OVERFLOW, POOL, PTR, SIDE, WANT, fail, reserve
-from ebbflow.trace.table import FOLDS
+from ebbflow.native.structs import Words
+from ebbflow.operators.node import Node
+from ebbflow.operators.reduce.opcodes import AVG, COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, MAX, MIN, SUM
+from ebbflow.operators.reduce.totals.accumulators import Sums
+from ebbflow.trace.heap import OVERFLOW, Worker, fail, reserve
 
 DISTINCT, COUNTED, SUMMED, BAGGED, TOPPED, USER_FUNCTION = 0, 1, 2, 3, 4, 5
 DISTINCT_BY_VALUE = 6  # a distinct of whole records that are kept by part of their columns
+WINDOWED = 7  # every row, with what its place among the others says of it
 # ---- an aggregate in a description: op, lane (or column of the accumulator), shape ------------------
-COUNT_ROWS, COUNT_VALUES, SUM, AVG, MIN, MAX, COUNT_DISTINCT = 0, 1, 2, 3, 4, 5, 6
 # What a lane is: a whole number, a float, a text, or a decimal, behind which stands how many digits its mean has more.
 WHOLE, REAL, TEXT, SCALED = 0, 1, 2, 3
 AGGREGATE = 4
 
-NULL = -9223372036854775808
-
 
 @inline
-def float_of(lane):
+def float_of(lane: int) -> Any:
     return np.int64(lane if lane >= 0 else lane ^ 0x7FFFFFFFFFFFFFFF).view(np.float64)
 
 
 @inline
-def lane_of(x):
+def lane_of(x: float) -> Any:
     if x != x:
         return np.int64(0x7FF8000000000000)
     b = np.float64(x + 0.0).view(np.int64)
@@ -54,252 +56,234 @@ def lane_of(x):
 
 
 @inline
-def lane_compare(H, W, a, b, shape):
+def lane_compare(worker: Worker, a: int, b: int, shape: int) -> int:
     """-1, 0 or 1 in the order of values; nulls first."""
     if a == b:
         return 0
     if shape == TEXT and a != NULL and b != NULL:
-        return text_compare(H, H[W + POOL], a, b)
+        return text_compare(worker.pool, a, b)
     return -1 if a < b else 1
 
 
 @inline
-def mean_of_floats(total_lane, count):
+def mean_of_floats(total_lane: int, count: int) -> Any:
     return lane_of(float_of(total_lane) / np.float64(count))
 
 
 @inline
-def exact_answer(H, W, nd, a, acc, count, rank):
+def exact_answer(worker: Worker, node: Node, a: Words, acc: Words, count: int, rank: int) -> int:
     """The sum or the mean of whole numbers or decimals, from their total; one that does not fit fails.
 
     needs:  an aggregate described at a; a total at acc, of `count` values, not zero.
     """
-    if H[a + 2] == SCALED:
-        x = H[acc]
-        fit = int_fits_decimal(H, acc)
-        if H[a] == AVG:
-            x = rounded_quotient(H[acc], H[acc + 1], count, H[a + 3])
+    if a[2] == SCALED:
+        x = acc[0]
+        fit = int_fits_decimal(acc)
+        if a[0] == AVG:
+            x = rounded_quotient(acc[0], acc[1], count, a[3])
             fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
         if fit:
             return x
-    elif H[a] == AVG:
-        return int_quotient(H, acc, count)
-    elif int_fits(H, acc):
-        return int_read(H, acc)
-    fail(H, W, OVERFLOW, H[nd + NUMBER], rank, (a - H[nd + SPEC] - 1) // AGGREGATE)
+    elif a[0] == AVG:
+        return int_quotient(acc, count)
+    elif int_fits(acc):
+        return int_read(acc)
+    fail(worker, OVERFLOW, node.number, rank, (a - node.spec - 1) // AGGREGATE)
     return NULL
 
 
 @kernel
-def answer_sums(H, W, nd, acc, rank):
+def answer_sums(worker: Worker, node: Node, acc: Words, rank: int) -> None:
     """One row from an accumulator, when its count of rows is not zero."""
-    if H[acc] == 0:
-        H[W + WANT + LEN] = 0
+    if acc[0] == 0:
+        worker.want.length = 0
         return
-    spec = H[nd + SPEC]
-    n = H[spec]
-    out = reserve(H, W, W + WANT, n + 1)
-    H[out] = 1
-    H[W + WANT + LEN] = n + 1
-    columns = H[H[nd + TB] + FOLDS] + FIRST_COLUMN
+    spec = node.spec
+    n = spec[0]
+    out = reserve(worker, worker.want, n + 1)
+    out[0] = 1
+    worker.want.length = n + 1
+    columns = Sums(node.table.folds).columns
     for i in range(n):
         a = spec + 1 + i * AGGREGATE
-        op = H[a]
+        op = a[0]
         x = NULL
         if op == COUNT_ROWS:
-            x = H[acc]
+            x = acc[0]
         else:
-            at = acc + H[columns + H[a + 1] * COLUMN + AT]
-            count = H[at]
+            at = acc + columns[a[1]].at
+            count = at[0]
             if op == COUNT_VALUES:
                 x = count
             elif count != 0:
-                if H[a + 2] == REAL:
-                    x = float_read(H, at + 1)
+                if a[2] == REAL:
+                    x = float_read(at + 1)
                     if op == AVG:
                         x = mean_of_floats(x, count)
                 else:
-                    x = exact_answer(H, W, nd, a, at + 1, count, rank)
-        H[out + 1 + i] = x
+                    x = exact_answer(worker, node, a, at + 1, count, rank)
+        out[1 + i] = x
 
 
 @kernel
-def sort_by_lane(H, W, order, n, v, step, lane, shape):
+def sort_by_lane(worker: Worker, order: Words, n: int, v: Words, step: int, lane: int, shape: int) -> None:
     """Sort places into the values at v by one lane: shell sort, in place."""
     gap = 1
     while gap < n // 3:
         gap = gap * 3 + 1
     while gap > 0:
         for i in range(gap, n):
-            x = H[order + i]
-            key = H[v + x * step + 1 + lane]
+            x = order[i]
+            key = v[x * step + 1 + lane]
             j = i
-            while j >= gap and lane_compare(H, W, H[v + H[order + j - gap] * step + 1 + lane], key, shape) > 0:
-                H[order + j] = H[order + j - gap]
+            while j >= gap and lane_compare(worker, v[order[j - gap] * step + 1 + lane], key, shape) > 0:
+                order[j] = order[j - gap]
                 j -= gap
-            H[order + j] = x
+            order[j] = x
         gap //= 3
 
 
 @kernel
-def one_aggregate(H, W, nd, a, v, vn, step, single, rank):
+def one_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step: int, single: int, rank: int) -> int:
     """The value of the aggregate described at a, over vn values `count, lanes` at v.
 
     single: every value has this lane only, so that counts need not be summed by lane first.
     """
-    op = H[a]
-    lane = H[a + 1]
-    shape = H[a + 2]
+    op = a[0]
+    lane = a[1]
+    shape = a[2]
     count = 0
     if op == COUNT_ROWS:
         for i in range(vn):
-            count += H[v + i * step]
+            count += v[i * step]
         return count
     if op == COUNT_VALUES or op == SUM or op == AVG:
-        acc = reserve(H, W, W + SIDE, FLOAT_WORDS)
+        acc = reserve(worker, worker.side, FLOAT_WORDS)
         for k in range(FLOAT_WORDS):
-            H[acc + k] = 0
+            acc[k] = 0
         for i in range(vn):
-            x = H[v + i * step + 1 + lane]
-            c = H[v + i * step]
+            x = v[i * step + 1 + lane]
+            c = v[i * step]
             if x != NULL and c != 0:
                 count += c
                 if op != COUNT_VALUES:
                     if shape == REAL:
-                        float_add(H, acc, x, c)
+                        float_add(acc, x, c)
                     else:
-                        int_add(H, acc, x, c)
+                        int_add(acc, x, c)
         if op == COUNT_VALUES:
             return count
         if count == 0:
             return NULL
         if shape == REAL:
-            x = float_read(H, acc)
+            x = float_read(acc)
             return x if op == SUM else mean_of_floats(x, count)
-        return exact_answer(H, W, nd, a, acc, count, rank)
+        return exact_answer(worker, node, a, acc, count, rank)
     best = NULL
     if single:
         for i in range(vn):
-            x = H[v + i * step + 1 + lane]
-            if x != NULL and H[v + i * step] > 0:
+            x = v[i * step + 1 + lane]
+            if x != NULL and v[i * step] > 0:
                 count += 1
                 if best == NULL:
                     best = x
                 elif op == MIN:
-                    if lane_compare(H, W, x, best, shape) < 0:
+                    if lane_compare(worker, x, best, shape) < 0:
                         best = x
-                elif op == MAX and lane_compare(H, W, x, best, shape) > 0:
+                elif op == MAX and lane_compare(worker, x, best, shape) > 0:
                     best = x
         return count if op == COUNT_DISTINCT else best
-    order = reserve(H, W, W + SIDE, vn + 1)
+    order = reserve(worker, worker.side, vn + 1)
     for i in range(vn):
-        H[order + i] = i
-    sort_by_lane(H, W, order, vn, v, step, lane, WHOLE)  # any order that brings equal lanes together
+        order[i] = i
+    sort_by_lane(worker, order, vn, v, step, lane, WHOLE)  # any order that brings equal lanes together
     i = 0
     while i < vn:
-        x = H[v + H[order + i] * step + 1 + lane]
+        x = v[order[i] * step + 1 + lane]
         c = 0
-        while i < vn and H[v + H[order + i] * step + 1 + lane] == x:
-            c += H[v + H[order + i] * step]
+        while i < vn and v[order[i] * step + 1 + lane] == x:
+            c += v[order[i] * step]
             i += 1
         if x != NULL and c > 0:
             count += 1
             if best == NULL:
                 best = x
             elif op == MIN:
-                if lane_compare(H, W, x, best, shape) < 0:
+                if lane_compare(worker, x, best, shape) < 0:
                     best = x
-            elif op == MAX and lane_compare(H, W, x, best, shape) > 0:
+            elif op == MAX and lane_compare(worker, x, best, shape) > 0:
                 best = x
     return count if op == COUNT_DISTINCT else best
 
 
-@kernel
-def answer_bag(H, W, nd, v, vn, step, rank):
-    """One row of aggregates, when the counts do not sum to zero."""
-    total = 0
-    for i in range(vn):
-        total += H[v + i * step]
-    if total == 0:
-        H[W + WANT + LEN] = 0
-        return
-    spec = H[nd + SPEC]
-    n = H[spec]
-    out = reserve(H, W, W + WANT, n + 1)
-    H[out] = 1
-    H[W + WANT + LEN] = n + 1
-    for i in range(n):
-        H[out + 1 + i] = one_aggregate(H, W, nd, spec + 1 + i * AGGREGATE, v, vn, step, step == 2, rank)
-
-
 @inline
-def row_compare(H, W, spec, p, q):
+def row_compare(worker: Worker, spec: Words, p: Words, q: Words) -> int:
     """Two rows of lanes in the order described: `keys, (lane, descending, shape)*, lanes, shape*`, ties by
     every lane.
     """
-    n = H[spec + 1]
+    n = spec[1]
     at = spec + 2
     for i in range(n):
-        lane = H[at]
-        c = lane_compare(H, W, H[p + lane], H[q + lane], H[at + 2])
+        lane = at[0]
+        c = lane_compare(worker, p[lane], q[lane], at[2])
         if c != 0:
-            return -c if H[at + 1] else c
+            return -c if at[1] else c
         at += 3
-    for i in range(H[at]):
-        c = lane_compare(H, W, H[p + i], H[q + i], H[at + 1 + i])
+    for i in range(at[0]):
+        c = lane_compare(worker, p[i], q[i], at[1 + i])
         if c != 0:
             return c
     return 0
 
 
 @kernel
-def answer_top(H, W, nd, v, vn, step):
+def answer_top(worker: Worker, node: Node, v: Words, vn: int, step: int) -> None:
     """The first rows in order, with their copies, as many as asked for."""
-    spec = H[nd + SPEC]
-    left = H[spec]
-    order = reserve(H, W, W + SIDE, vn + 1)
+    spec = node.spec
+    left = spec[0]
+    order = reserve(worker, worker.side, vn + 1)
     n = 0
     for i in range(vn):
-        if H[v + i * step] > 0:
-            H[order + n] = i
+        if v[i * step] > 0:
+            order[n] = i
             n += 1
     gap = 1
     while gap < n // 3:
         gap = gap * 3 + 1
     while gap > 0:
         for i in range(gap, n):
-            x = H[order + i]
+            x = order[i]
             j = i
-            while j >= gap and row_compare(H, W, spec, v + H[order + j - gap] * step + 1, v + x * step + 1) > 0:
-                H[order + j] = H[order + j - gap]
+            while j >= gap and row_compare(worker, spec, v + order[j - gap] * step + 1, v + x * step + 1) > 0:
+                order[j] = order[j - gap]
                 j -= gap
-            H[order + j] = x
+            order[j] = x
         gap //= 3
-    out = reserve(H, W, W + WANT, n * step + 1)
+    out = reserve(worker, worker.want, n * step + 1)
     k = 0
     i = 0
     while i < n and left > 0:
-        at = v + H[order + i] * step
-        copies = min(left, H[at])
+        at = v + order[i] * step
+        copies = min(left, at[0])
         left -= copies
-        H[out + k] = copies
+        out[k] = copies
         for x in range(1, step):
-            H[out + k + x] = H[at + x]
+            out[k + x] = at[x]
         k += step
         i += 1
-    H[W + WANT + LEN] = k
+    worker.want.length = k
 
 
 @inline
-def answer_total(H, W, nd, total):
+def answer_total(worker: Worker, node: Node, total: int) -> None:
     """Distinct, or a count: from the count of rows alone."""
-    w = H[W + WANT + PTR]
-    if H[nd + OP] == DISTINCT:
-        H[w] = 1
-        H[W + WANT + LEN] = 1 if total > 0 else 0
+    w = worker.want.pointer
+    if node.op == DISTINCT:
+        w[0] = 1
+        worker.want.length = 1 if total > 0 else 0
     else:
-        n = H[H[nd + SPEC]]
-        H[w] = 1
+        n = node.spec[0]
+        w[0] = 1
         for i in range(n):
-            H[w + 1 + i] = total
-        H[W + WANT + LEN] = n + 1 if total != 0 else 0
+            w[1 + i] = total
+        worker.want.length = n + 1 if total != 0 else 0

@@ -11,195 +11,191 @@ nothing and the key is replayed.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.gather import EVENT, gather_total, gather_values
-from ebbflow.operators.node import BUFFER, DEPTH, EDGE_COUNT, LANES, OP, READERS
+from ebbflow.native.structs import Words
+from ebbflow.operators.gather import Event, gather_total, gather_values
+from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import DISTINCT, answer_total
 from ebbflow.operators.reduce.corrections import correct, drop_absent
 from ebbflow.trace.clock import is_complete, is_past, ranks_precede
 from ebbflow.trace.heap import (
-    CHAIN_FROM,
-    DELTA,
-    DELTAS,
-    EVALS,
-    EVENTS,
-    EVENTS2,
-    GUARD,
-    HAVE,
-    LEN,
-    LOWEST,
-    PTR,
-    ROW2,
+    Segment,
+    Vector,
+    Worker,
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, push_entry, rank_of
-from ebbflow.trace.table import KEYS, WIDTH, segment_of
+from ebbflow.trace.segment import VALUE, Entry, diff_of, push_entry, rank_of
+from ebbflow.trace.table import Record, Table, segment_of
 
 # ---- counts along a line ---------------------------------------------------------------------------
 
 
 @inline
-def put_answer(H, d, head, rounds, rank, diff, key, nk, lanes, count):
+def put_answer(
+    d: Words, head: int, rounds: int, rank: int, diff: int, key: Words, nk: int, lanes: int, count: int
+) -> Words:
     """A row at d: its rounds if it has a head of three words, rank and diff, the key, the count in every other lane.
 
     Returns the end of it.
     """
-    H[d] = rounds  # or the rank, which is written over it
-    H[d + head - 2] = rank
-    H[d + head - 1] = diff
+    d[0] = rounds  # or the rank, which is written over it
+    d[head - 2] = rank
+    d[head - 1] = diff
     d += head
     for k in range(nk):
-        H[d + k] = H[key + k]
+        d[k] = key[k]
     for k in range(nk, lanes):
-        H[d + k] = count
+        d[k] = count
     return d + lanes
 
 
 @kernel
-def scan_answers(H, W, nd, v, head, rounds, key, nk, lanes, total):
+def scan_answers(
+    worker: Worker, node: Node, v: Vector, head: int, rounds: int, key: Words, nk: int, lanes: int, total: int
+) -> int:
     """A count, or presence, along a chain of times: what was emitted before is what the last moment emitted.
 
     needs:  the line's events in EVENTS, and the total before them.
     leaves: behind what is in the vector at v, a row for each answer that begins or ends; returns the total at the end.
     """
-    present = H[nd + OP] == DISTINCT
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    n = H[v + LEN]
-    start = reserve(H, W, v, n + 2 * (head + lanes) * (H[W + EVENTS + LEN] // EVENT)) + n
+    present = node.op == DISTINCT
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    n = v.length
+    start = reserve(worker, v, n + 2 * (head + lanes) * (worker.events.length // Event.SIZE)) + n
     d = start
     moments = 0
     while a < an:
-        t = H[a]
+        t = a.rank
         was = total
-        while a < an and H[a] == t:
-            total += H[a + 1]
-            a += EVENT
+        while a < an and a.rank == t:
+            total += a.diff
+            a = a[1]
         moments += 1
         if present:
             if (was > 0) != (total > 0):
-                d = put_answer(H, d, head, rounds, t, 1 if total > 0 else -1, key, nk, lanes, 0)
+                d = put_answer(d, head, rounds, t, 1 if total > 0 else -1, key, nk, lanes, 0)
         elif was != total:
             if was != 0:
-                d = put_answer(H, d, head, rounds, t, -1, key, nk, lanes, was)
+                d = put_answer(d, head, rounds, t, -1, key, nk, lanes, was)
             if total != 0:
-                d = put_answer(H, d, head, rounds, t, 1, key, nk, lanes, total)
-    H[W + EVALS] += moments
-    H[v + LEN] = n + d - start
+                d = put_answer(d, head, rounds, t, 1, key, nk, lanes, total)
+    worker.evals += moments
+    v.length = n + d - start
     return total
 
 
 @inline
-def scan_counts(H, W, nd, total, nv):
+def scan_counts(worker: Worker, node: Node, total: int, nv: int) -> None:
     """The answers as changes of the key's own output, in DELTA, which is empty."""
-    scan_answers(H, W, nd, W + DELTA, 2, 0, 0, 0, nv, total)
+    scan_answers(worker, node, worker.delta, 2, 0, Words(0), 0, nv, total)
 
 
 @inline
-def send_scanned(H, W, nd, rc, nk, rounds, total):
+def send_scanned(worker: Worker, node: Node, record: Record, nk: int, rounds: int, total: int) -> int:
     """The answers as rows straight in the node's buffer.  Returns the total at the end."""
-    v = nd + BUFFER
-    n = H[v + LEN]
-    lanes = H[nd + LANES]
-    total = scan_answers(H, W, nd, v, 3, rounds, rc, nk, lanes, total)
-    H[W + DELTAS] += (H[v + LEN] - n) // (lanes + 3)
+    v = node.buffer
+    n = v.length
+    lanes = node.lanes
+    total = scan_answers(worker, node, v, 3, rounds, record.lanes, nk, lanes, total)
+    worker.deltas += (v.length - n) // (lanes + 3)
     return total
 
 
 @kernel
-def is_chain(H, W, a, an, b, bn):
+def is_chain(worker: Worker, a: Event, an: Event, b: Event, bn: Event) -> int:
     """Whether the times of two sorted lists of events each precede the next, and all are complete."""
     last = -1
     while a < an or b < bn:
-        if b < bn and (a == an or H[b] < H[a]):
-            t = H[b]
-            b += EVENT
+        if b < bn and (a == an or b.rank < a.rank):
+            t = b.rank
+            b = b[1]
         else:
-            t = H[a]
-            a += EVENT
-        if t != last and last >= 0 and not ranks_precede(H, W, last, t):
+            t = a.rank
+            a = a[1]
+        if t != last and last >= 0 and not ranks_precede(worker, last, t):
             return False
         last = t
-    return is_complete(H, W, last)  # then those that precede it are, too
+    return is_complete(worker, last)  # then those that precede it are, too
 
 
 # ---- keys whose past is one moment -------------------------------------------------------------------
 
 
 @inline
-def answers(H, nd, total):
-    return total > 0 if H[nd + OP] == DISTINCT else total != 0
+def answers(node: Node, total: int) -> bool:
+    return total > 0 if node.op == DISTINCT else total != 0
 
 
 @kernel
-def is_settled(H, W, nd, so, w1, rounds, total):
+def is_settled(worker: Worker, node: Node, so: Segment, w1: int, rounds: int, total: int) -> bool:
     """Whether the sum of what was emitted for a key is the answer of this total, at the lower frontier."""
-    n = H[so + LEN]
-    if not answers(H, nd, total):
+    n = so.length
+    if not answers(node, total):
         return n == 0
-    e = H[so + PTR]
-    if n != 1 or H[so + OLD] != 1 or rank_of(H[e + 1]) + 1 != H[W + LOWEST] or diff_of(H[e + 1]) != 1:
+    e = Entry(so.pointer)
+    if n != 1 or so.old != 1 or rank_of(e.stamp) + 1 != worker.lowest or diff_of(e.stamp) != 1:
         return False
     for k in range(VALUE, w1):
-        if H[e + k] != total:
+        if Words(e)[k] != total:
             return False
-    return rounds_precede(H[e], rounds, H[W + GUARD])
+    return rounds_precede(e.rounds, rounds, worker.guard)
 
 
 @kernel
-def is_one_moment(H, W, sg, w):
+def is_one_moment(worker: Worker, segment: Segment, w: int) -> bool:
     """Whether what earlier slices left of a segment lies at the lower frontier."""
-    p = H[sg + PTR]
-    for i in range(H[sg + OLD]):
-        if rank_of(H[p + i * w + 1]) + 1 != H[W + LOWEST]:
+    p = segment.pointer
+    for i in range(segment.old):
+        if rank_of(p[i * w + 1]) + 1 != worker.lowest:
             return False
     return True
 
 
 @kernel
-def keep_answer(H, W, nd, so, w1, rounds, rank, was, total):
+def keep_answer(worker: Worker, node: Node, so: Segment, w1: int, rounds: int, rank: int, was: int, total: int) -> None:
     """Of the corrections along a chain that is not read again, keep the last answer and the retraction of the first.
 
     needs:  the key is visited once in a slice, as outside loops, and the last time is past when the slice is.
     """
     if was == total:
         return
-    values = reserve(H, W, W + ROW2, w1)
-    if answers(H, nd, was):
+    values = reserve(worker, worker.row2, w1)
+    if answers(node, was):
         for k in range(w1 - VALUE):
-            H[values + k] = was
-        push_entry(H, W, so, w1, rounds, rank, -1, values)
-    if answers(H, nd, total):
+            values[k] = was
+        push_entry(worker, so, w1, rounds, rank, -1, values)
+    if answers(node, total):
         for k in range(w1 - VALUE):
-            H[values + k] = total
-        push_entry(H, W, so, w1, rounds, rank, 1, values)
+            values[k] = total
+        push_entry(worker, so, w1, rounds, rank, 1, values)
 
 
 @kernel
-def visit_settled(H, W, nd, tb, rc, rounds, so, w1):
+def visit_settled(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
     """One scan over a key's new times, if they are a line behind a past that is one moment.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
-    si = segment_of(H, tb, rc, 0)
-    w = H[tb + WIDTH]
-    if H[W + LOWEST] == 0 or not is_one_moment(H, W, si, w):
+    si = segment_of(table, record, 0)
+    w = table.widths[0]
+    if worker.lowest == 0 or not is_one_moment(worker, si, w):
         return False
-    total = gather_total(H, W, si, w, rounds, W + EVENTS)
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    if a == an or not is_settled(H, W, nd, so, w1, rounds, total):
+    total = gather_total(worker, si, w, rounds, worker.events)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    if a == an or not is_settled(worker, node, so, w1, rounds, total):
         return False
-    if not ranks_precede(H, W, H[W + LOWEST] - 1, H[a]) or (
-        H[a] < H[W + CHAIN_FROM] and not is_chain(H, W, a, an, 0, 0)
+    if not ranks_precede(worker, worker.lowest - 1, a.rank) or (
+        a.rank < worker.chain_from and not is_chain(worker, a, an, Event(0), Event(0))
     ):
         return False
-    last = H[an - EVENT]
-    if H[nd + DEPTH] == 0 and H[nd + READERS + 3] == 0 and H[nd + EDGE_COUNT] and is_past(H, W, last):
-        now = send_scanned(H, W, nd, rc, H[tb + KEYS], rounds, total)
-        keep_answer(H, W, nd, so, w1, rounds, last, total, now)
+    last = an[-1].rank
+    if node.depth == 0 and node.readers[1].count == 0 and node.edge_count and is_past(worker, last):
+        now = send_scanned(worker, node, record, table.keys, rounds, total)
+        keep_answer(worker, node, so, w1, rounds, last, total, now)
     else:
-        scan_counts(H, W, nd, total, w1 - VALUE)
+        scan_counts(worker, node, total, w1 - VALUE)
     return True
 
 
@@ -207,61 +203,61 @@ def visit_settled(H, W, nd, tb, rc, rounds, so, w1):
 
 
 @kernel
-def first_seed(H, W, sg, w, rounds):
+def first_seed(worker: Worker, segment: Segment, w: int, rounds: int) -> int:
     """The least rank among what this slice added at or before these rounds; -1 if it added nothing."""
     first = -1
-    p = H[sg + PTR]
-    for i in range(H[sg + OLD], H[sg + LEN]):
-        if rounds_precede(H[p + i * w], rounds, H[W + GUARD]):
-            t = rank_of(H[p + i * w + 1])
+    p = segment.pointer
+    for i in range(segment.old, segment.length):
+        if rounds_precede(p[i * w], rounds, worker.guard):
+            t = rank_of(p[i * w + 1])
             if first < 0 or t < first:
                 first = t
     return first
 
 
 @kernel
-def visit_chain(H, W, nd, tb, rc, rounds, so, w1):
+def visit_chain(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
     """One scan for distinct and count over a key's times, if they are a line.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
-    si = segment_of(H, tb, rc, 0)
-    w = H[tb + WIDTH]
-    first = first_seed(H, W, si, w, rounds)
+    si = segment_of(table, record, 0)
+    w = table.widths[0]
+    first = first_seed(worker, si, w, rounds)
     if first < 0:
         return False
     nv = w1 - VALUE
     step = nv + 1
-    old = H[si + OLD]
-    emitted = H[so + OLD]
-    H[si + OLD] = 0  # what earlier slices left has times of its own
-    H[so + OLD] = 0
-    gather_total(H, W, si, w, rounds, W + EVENTS)
-    gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-    H[si + OLD] = old
-    H[so + OLD] = emitted
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    b = H[W + EVENTS2 + PTR]
-    bn = b + H[W + EVENTS2 + LEN]
-    if not is_chain(H, W, a, an, b, bn):
+    old = si.old
+    emitted = so.old
+    si.old = 0  # what earlier slices left has times of its own
+    so.old = 0
+    gather_total(worker, si, w, rounds, worker.events)
+    gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+    si.old = old
+    so.old = emitted
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
+    if not is_chain(worker, a, an, b, bn):
         return False
     total = 0
     while a < an or b < bn:
-        t = H[a] if a < an else H[b]
-        if b < bn and H[b] < t:
-            t = H[b]
-        while a < an and H[a] == t:
-            total += H[a + 1]
-            a += EVENT
-        h = H[W + HAVE + PTR]
-        while b < bn and H[b] == t:
-            H[h + H[b + 2] * step] += H[b + 1]
-            b += EVENT
+        t = a.rank if a < an else b.rank
+        if b < bn and b.rank < t:
+            t = b.rank
+        while a < an and a.rank == t:
+            total += a.diff
+            a = a[1]
+        h = worker.have.pointer
+        while b < bn and b.rank == t:
+            h[b.index * step] += b.diff
+            b = b[1]
         if t >= first:
-            H[W + EVALS] += 1
-            answer_total(H, W, nd, total)
-            correct(H, W, nv, t)
+            worker.evals += 1
+            answer_total(worker, node, total)
+            correct(worker, nv, t)
             if b == bn:
-                drop_absent(H, W, step)
+                drop_absent(worker, step)
     return True

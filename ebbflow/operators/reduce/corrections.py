@@ -7,103 +7,147 @@ change.
 from __future__ import annotations
 
 from ebbflow.native.kernel import kernel
-from ebbflow.operators.node import CALL_ARGS, OP
-from ebbflow.operators.reduce.answers import TOPPED, answer_bag, answer_top
-from ebbflow.trace.heap import DELTA, EVALS, HAVE, LEN, PTR, WANT, reserve, same
+from ebbflow.native.structs import Words
+from ebbflow.operators.gather import index_of
+from ebbflow.operators.node import Node
+from ebbflow.operators.reduce.answers import TOPPED, WINDOWED, answer_top
+from ebbflow.operators.reduce.ordered_values import answer_bag
+from ebbflow.operators.reduce.windows import answer_window
+from ebbflow.operators.value_index import enter_all
+from ebbflow.trace.heap import Worker, copy_words, reserve, same
+from ebbflow.trace.table import Record
+
+FEW_COMPARED = 256  # pairs of rows that are compared one by one
 
 
 @kernel
-def emit_correction(H, W, rank, diff, lanes, nv):
+def emit_correction(worker: Worker, rank: int, diff: int, lanes: Words, nv: int) -> None:
     """Append a correction: `rank, diff, lanes`."""
-    v = W + DELTA
-    n = H[v + LEN]
-    p = reserve(H, W, v, n + 2 + nv) + n
-    H[p] = rank
-    H[p + 1] = diff
+    v = worker.delta
+    n = v.length
+    p = reserve(worker, v, n + 2 + nv) + n
+    p[0] = rank
+    p[1] = diff
     for k in range(nv):
-        H[p + 2 + k] = H[lanes + k]
-    H[v + LEN] = n + 2 + nv
+        p[2 + k] = lanes[k]
+    v.length = n + 2 + nv
 
 
 @kernel
-def correct(H, W, nv, rank):
+def correct_many(worker: Worker, nv: int, rank: int) -> None:
+    """The same as `correct` for long answers: rows are found by their hash."""
+    step = nv + 1
+    wn = worker.want.length // step
+    n = worker.have.length // step
+    h = reserve(worker, worker.have, (n + wn) * step)
+    mask = 63
+    while mask < 2 * (n + wn):
+        mask += mask + 1
+    slots = reserve(worker, worker.sorted, mask + 1)
+    enter_all(h + 1, step, n, nv, slots, mask)
+    diffs = reserve(worker, worker.side, n + wn)
+    for i in range(n):
+        diffs[i] = -h[i * step]
+    for j in range(wn):
+        row = worker.want.pointer + j * step
+        i = index_of(h, n, row + 1, step, nv, slots, mask)
+        if i == n:
+            h[i * step] = 0
+            copy_words(row + 1, h + i * step + 1, nv)
+            diffs[i] = 0
+            n += 1
+        diffs[i] += row[0]
+    worker.have.length = n * step
+    for i in range(n):
+        if diffs[i] != 0:
+            emit_correction(worker, rank, diffs[i], h + i * step + 1, nv)
+            h[i * step] += diffs[i]
+
+
+@kernel
+def correct(worker: Worker, nv: int, rank: int) -> None:
     """Emit the corrections that make HAVE equal WANT, and leave them equal.
 
     needs:  both are lists of `copies, lanes`; each row once in HAVE.
     """
     step = nv + 1
-    w = H[W + WANT + PTR]
-    wn = H[W + WANT + LEN]
-    h = H[W + HAVE + PTR]
-    hn = H[W + HAVE + LEN]
+    w = worker.want.pointer
+    wn = worker.want.length
+    h = worker.have.pointer
+    hn = worker.have.length
+    if (hn + wn) * wn > FEW_COMPARED * step * step:
+        correct_many(worker, nv, rank)
+        return
     for i in range(0, hn, step):
         copies = 0
         for j in range(0, wn, step):
-            if H[w + j] != 0 and same(H, h + i + 1, w + j + 1, nv):
-                copies += H[w + j]
-                H[w + j] = 0
-        if H[h + i] != copies:
-            emit_correction(H, W, rank, copies - H[h + i], h + i + 1, nv)
-            H[h + i] = copies
+            if w[j] != 0 and same(h + i + 1, w + j + 1, nv):
+                copies += w[j]
+                w[j] = 0
+        if h[i] != copies:
+            emit_correction(worker, rank, copies - h[i], h + i + 1, nv)
+            h[i] = copies
     for j in range(0, wn, step):
-        if H[w + j] != 0:
-            copies = H[w + j]
+        if w[j] != 0:
+            copies = w[j]
             for k in range(j + step, wn, step):
-                if H[w + k] != 0 and same(H, w + j + 1, w + k + 1, nv):
-                    copies += H[w + k]
-                    H[w + k] = 0
-            n = H[W + HAVE + LEN]
-            h = reserve(H, W, W + HAVE, n + step)
-            H[h + n] = copies
+                if w[k] != 0 and same(w + j + 1, w + k + 1, nv):
+                    copies += w[k]
+                    w[k] = 0
+            n = worker.have.length
+            h = reserve(worker, worker.have, n + step)
+            h[n] = copies
             for k in range(nv):
-                H[h + n + 1 + k] = H[w + j + 1 + k]
-            H[W + HAVE + LEN] = n + step
+                h[n + 1 + k] = w[j + 1 + k]
+            worker.have.length = n + step
             if copies != 0:
-                emit_correction(H, W, rank, copies, w + j + 1, nv)
+                emit_correction(worker, rank, copies, w + j + 1, nv)
 
 
 @kernel
-def drop_absent(H, W, step):
+def drop_absent(worker: Worker, step: int) -> None:
     """Drop rows with no copies from HAVE, so that a long sequence of answers is not searched at each of them.
 
     needs:  no event points into HAVE.
     """
-    h = H[W + HAVE + PTR]
+    h = worker.have.pointer
     kept = 0
-    for i in range(0, H[W + HAVE + LEN], step):
-        if H[h + i] != 0:
+    for i in range(0, worker.have.length, step):
+        if h[i] != 0:
             if kept != i:
                 for k in range(step):
-                    H[h + kept + k] = H[h + i + k]
+                    h[kept + k] = h[i + k]
             kept += step
-    H[W + HAVE + LEN] = kept
+    worker.have.length = kept
 
 
 @kernel
-def answer_values(H, W, nd, v, vn, step, rank):
+def answer_values(worker: Worker, node: Node, v: Words, vn: int, step: int, rank: int) -> None:
     """The answer of the reductions that need values."""
-    H[W + EVALS] += 1
-    if H[nd + OP] == TOPPED:
-        answer_top(H, W, nd, v, vn, step)
+    worker.evals += 1
+    if node.op == TOPPED:
+        answer_top(worker, node, v, vn, step)
+    elif node.op == WINDOWED:
+        answer_window(worker, node, v, vn, step, rank)
     else:
-        answer_bag(H, W, nd, v, vn, step, rank)
+        answer_bag(worker, node, v, vn, step, rank)
 
 
 @kernel
-def request_call(H, W, nd, rc, rank, v, vn, step):
+def request_call(worker: Worker, node: Node, record: Record, rank: int, v: Words, vn: int, step: int) -> None:
     """Append a group for the user's function: `record, rank, rows, (count, lanes)*`."""
-    a = nd + CALL_ARGS
-    n = H[a + LEN]
-    p = reserve(H, W, a, n + 3 + vn * step) + n
-    H[p] = rc
-    H[p + 1] = rank
+    a = node.call_args
+    n = a.length
+    p = reserve(worker, a, n + 3 + vn * step) + n
+    p[0] = record
+    p[1] = rank
     m = 0
     q = p + 3
     for i in range(vn):
-        if H[v + i * step] != 0:
+        if v[i * step] != 0:
             for k in range(step):
-                H[q + k] = H[v + i * step + k]
+                q[k] = v[i * step + k]
             q += step
             m += 1
-    H[p + 2] = m
-    H[a + LEN] = n + 3 + m * step
+    p[2] = m
+    a.length = n + 3 + m * step

@@ -9,9 +9,11 @@ Rule: after every change the result is that of `answer_bag` for the same values 
 
 from __future__ import annotations
 
+from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.gather import EVENT
-from ebbflow.operators.node import LANES, OP, SPEC, emit
+from ebbflow.native.structs import Struct, Words, several
+from ebbflow.operators.gather import Event
+from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
     BAGGED,
@@ -23,22 +25,27 @@ from ebbflow.operators.reduce.answers import (
     TEXT,
     sort_by_lane,
 )
-from ebbflow.trace.heap import DELTAS, EVALS, EVENTS, HAVE, LEN, PTR, SEEDS, STATE, WANT, copy_words, reserve, same
+from ebbflow.trace.heap import Worker, copy_words, reserve, same
 from ebbflow.trace.segment import sort_rows
+
+
+class Running(Struct):
+    """The values of a key in order, of which some are there: rows, rows that are not null, values there, values."""
+
+    rows: int
+    given: int
+    there: int
+    value_count: int
+    positions: Words = several(0)
+
 
 MANY_VALUES = 12  # from so many on they are kept in order; fewer are looked through at each moment
 STEP = 2  # words of a value: its count, its lane
-# ---- a running answer, in the STATE vector: four words, then per value its position in order, per position its value,
-# and the levels of bits, the lowest first ----------------------------------------------------------------
-ROWS, GIVEN, THERE, VALUES_IN = 0, 1, 2, 3  # rows; rows that are not null; values that are there; values
-FIRST = 4
 FAN = 5  # 32 bits of a level are one of the next
-
-NULL = -9223372036854775808
 
 
 @inline
-def lowest(word):
+def lowest(word: int) -> int:
     """The place of the lowest bit of a word of 32."""
     n = 0
     if word & 0xFFFF == 0:
@@ -57,7 +64,7 @@ def lowest(word):
 
 
 @inline
-def highest(word):
+def highest(word: int) -> int:
     """The place of the highest bit of a word of 32."""
     n = 0
     if word >> 16:
@@ -76,37 +83,37 @@ def highest(word):
 
 
 @kernel
-def can_run(H, nd, vn, vstep):
+def can_run(node: Node, vn: int, vstep: int) -> bool:
     """Whether the node's answers are worth keeping for so many values: one lane, and nothing but counts and ends."""
-    if vn < MANY_VALUES or vstep != STEP or H[nd + OP] != BAGGED:
+    if vn < MANY_VALUES or vstep != STEP or node.op != BAGGED:
         return False
-    spec = H[nd + SPEC]
-    for i in range(H[spec]):
-        op = H[spec + 1 + i * AGGREGATE]
+    spec = node.spec
+    for i in range(spec[0]):
+        op = spec[1 + i * AGGREGATE]
         if op != COUNT_ROWS and op != COUNT_VALUES and op != MIN and op != MAX and op != COUNT_DISTINCT:
             return False
     return True
 
 
 @inline
-def words_of(n, bits):
+def words_of(n: int, bits: int) -> int:
     """How many words the level above so many bits of a position has, over n values."""
     return (n + (32 << bits) - 1) >> (bits + FAN)
 
 
 @kernel
-def mark(H, s, position, there):
+def mark(s: Running, position: int, there: int) -> None:
     """Note whether the value at this position of the order is there."""
-    n = H[s + VALUES_IN]
-    level = s + FIRST + 2 * n
+    n = s.value_count
+    level = s.positions + 2 * n
     i = position
     while True:
         p = level + (i >> FAN)
         if there:
-            H[p] |= 1 << (i & 31)
+            p[0] |= 1 << (i & 31)
         else:
-            H[p] &= ~(1 << (i & 31))
-            if H[p]:
+            p[0] &= ~(1 << (i & 31))
+            if p[0]:
                 return
         n = (n + 31) >> FAN
         if n == 1:
@@ -116,13 +123,13 @@ def mark(H, s, position, there):
 
 
 @kernel
-def end_of(H, s, greatest):
+def end_of(s: Running, greatest: int) -> int:
     """The place of the least or the greatest value that is there.
 
     needs:  one is there.
     """
-    n = H[s + VALUES_IN]
-    order = s + FIRST + n
+    n = s.value_count
+    order = s.positions + n
     level = order + n
     bits = 0  # how many levels are below, in bits of a position
     n = (n + 31) >> FAN
@@ -132,38 +139,38 @@ def end_of(H, s, greatest):
         bits += FAN
     i = 0
     while True:
-        word = H[level + i]
+        word = level[i]
         i = (i << FAN) + (highest(word) if greatest else lowest(word))
         if bits == 0:
-            return H[order + i]
+            return order[i]
         bits -= FAN
-        level -= words_of(H[s + VALUES_IN], bits)
+        level -= words_of(s.value_count, bits)
 
 
 @kernel
-def change_count(H, s, v, place, diff):
+def change_count(s: Running, v: int, place: int, diff: int) -> None:
     """The count of one value changes.
 
     needs:  a running answer at s over the values at v.
     leaves: both as if the value had had its new count from the beginning.
     """
-    at = v + place * STEP
-    was = H[at]
-    H[at] = was + diff
-    H[s + ROWS] += diff
-    if H[at + 1] == NULL:
+    at = Words(v + place * STEP)
+    was = at[0]
+    at[0] = was + diff
+    s.rows += diff
+    if at[1] == NULL:
         return
-    H[s + GIVEN] += diff
+    s.given += diff
     if was <= 0 and was + diff > 0:
-        H[s + THERE] += 1
-        mark(H, s, H[s + FIRST + place], True)
+        s.there += 1
+        mark(s, s.positions[place], True)
     elif was > 0 and was + diff <= 0:
-        H[s + THERE] -= 1
-        mark(H, s, H[s + FIRST + place], False)
+        s.there -= 1
+        mark(s, s.positions[place], False)
 
 
 @kernel
-def open_running(H, W, nd, v, vn):
+def open_running(worker: Worker, node: Node, v: Words, vn: int) -> Running:
     """Put vn values `count, lane` at v in order, and begin the running answer with their counts; its address."""
     words = 0
     n = vn
@@ -172,98 +179,98 @@ def open_running(H, W, nd, v, vn):
         words += n
         if n == 1:
             break
-    s = reserve(H, W, W + STATE, FIRST + 2 * vn + words)
-    for k in range(FIRST + 2 * vn + words):
-        H[s + k] = 0
-    H[s + VALUES_IN] = vn
-    order = s + FIRST + vn
-    spec = H[nd + SPEC]
+    s = Running(reserve(worker, worker.state, Running.SIZE + 2 * vn + words))
+    for k in range(Running.SIZE + 2 * vn + words):
+        Words(s)[k] = 0
+    s.value_count = vn
+    order = s.positions + vn
+    spec = node.spec
     text = False
-    for i in range(H[spec]):
-        text |= H[spec + 1 + i * AGGREGATE + 2] == TEXT
+    for i in range(spec[0]):
+        text |= spec[1 + i * AGGREGATE + 2] == TEXT
     if text:
         for i in range(vn):
-            H[order + i] = i
-        sort_by_lane(H, W, order, vn, v, STEP, 0, TEXT)
+            order[i] = i
+        sort_by_lane(worker, order, vn, v, STEP, 0, TEXT)
     else:
-        rows = reserve(H, W, W + SEEDS, 3 * vn)
+        rows = reserve(worker, worker.seeds, 3 * vn)
         for i in range(vn):
-            H[rows + 3 * i] = i
-            H[rows + 3 * i + 2] = H[v + i * STEP + 1]
-        sort_rows(H, W, rows, vn, 3)
+            rows[3 * i] = i
+            rows[3 * i + 2] = v[i * STEP + 1]
+        sort_rows(worker, rows, vn, 3)
         for i in range(vn):
-            H[order + i] = H[rows + 3 * i]
+            order[i] = rows[3 * i]
     for i in range(vn):
-        H[s + FIRST + H[order + i]] = i
+        s.positions[order[i]] = i
     for i in range(vn):
-        count = H[v + i * STEP]
-        H[v + i * STEP] = 0
-        change_count(H, s, v, i, count)
+        count = v[i * STEP]
+        v[i * STEP] = 0
+        change_count(s, v, i, count)
     return s
 
 
 @kernel
-def answer_running(H, W, nd, s, v):
+def answer_running(worker: Worker, node: Node, s: Running, v: Words) -> None:
     """One row of aggregates, when the counts do not sum to zero."""
-    if H[s + ROWS] == 0:
-        H[W + WANT + LEN] = 0
+    if s.rows == 0:
+        worker.want.length = 0
         return
-    spec = H[nd + SPEC]
-    n = H[spec]
-    out = reserve(H, W, W + WANT, n + 1)
-    H[out] = 1
-    H[W + WANT + LEN] = n + 1
+    spec = node.spec
+    n = spec[0]
+    out = reserve(worker, worker.want, n + 1)
+    out[0] = 1
+    worker.want.length = n + 1
     for i in range(n):
-        op = H[spec + 1 + i * AGGREGATE]
+        op = spec[1 + i * AGGREGATE]
         if op == COUNT_ROWS:
-            H[out + 1 + i] = H[s + ROWS]
+            out[1 + i] = s.rows
         elif op == COUNT_VALUES:
-            H[out + 1 + i] = H[s + GIVEN]
+            out[1 + i] = s.given
         elif op == COUNT_DISTINCT:
-            H[out + 1 + i] = H[s + THERE]
-        elif H[s + THERE] == 0:
-            H[out + 1 + i] = NULL
+            out[1 + i] = s.there
+        elif s.there == 0:
+            out[1 + i] = NULL
         else:
-            H[out + 1 + i] = H[v + end_of(H, s, op == MAX) * STEP + 1]
+            out[1 + i] = v[end_of(s, op == MAX) * STEP + 1]
 
 
 @inline
-def send_answer(H, W, nd, rounds, rank, diff, key, nk, row):
-    e = emit(H, W, nd, rounds, rank, diff)
+def send_answer(worker: Worker, node: Node, rounds: int, rank: int, diff: int, key: Words, nk: int, row: Words) -> None:
+    e = emit(worker, node, rounds, rank, diff)
     for k in range(nk):
-        H[e + k] = H[key + k]
-    for k in range(nk, H[nd + LANES]):
-        H[e + k] = H[row + 1 + k - nk]
+        e[k] = key[k]
+    for k in range(nk, node.lanes):
+        e[k] = row[1 + k - nk]
 
 
 @kernel
-def send_running(H, W, nd, key, nk, rounds, s, v):
+def send_running(worker: Worker, node: Node, key: Words, nk: int, rounds: int, s: Running, v: Words) -> None:
     """The answers along a line of times straight into the node's buffer, each after what it takes back.
 
     needs:  the events of the chain in EVENTS; what was emitted before them is the running answer at s.
     """
-    answer_running(H, W, nd, s, v)
-    had = H[W + WANT + LEN]
-    have = reserve(H, W, W + HAVE, H[H[nd + SPEC]] + 1)
-    copy_words(H, H[W + WANT + PTR], have, had)
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
+    answer_running(worker, node, s, v)
+    had = worker.want.length
+    have = reserve(worker, worker.have, node.spec[0] + 1)
+    copy_words(worker.want.pointer, have, had)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
     while a < an:
-        t = H[a]
-        while a < an and H[a] == t:
-            change_count(H, s, v, H[a + 2], H[a + 1])
-            a += EVENT
-        H[W + EVALS] += 1
-        answer_running(H, W, nd, s, v)
-        want = H[W + WANT + PTR]
-        n = H[W + WANT + LEN]
-        if n == had and same(H, want, have, n):
+        t = a.rank
+        while a < an and a.rank == t:
+            change_count(s, v, a.index, a.diff)
+            a = a[1]
+        worker.evals += 1
+        answer_running(worker, node, s, v)
+        want = worker.want.pointer
+        n = worker.want.length
+        if n == had and same(want, have, n):
             continue
         if had:
-            send_answer(H, W, nd, rounds, t, -1, key, nk, have)
-            H[W + DELTAS] += 1
+            send_answer(worker, node, rounds, t, -1, key, nk, have)
+            worker.deltas += 1
         if n:
-            send_answer(H, W, nd, rounds, t, 1, key, nk, want)
-            H[W + DELTAS] += 1
-        copy_words(H, want, have, n)
+            send_answer(worker, node, rounds, t, 1, key, nk, want)
+            worker.deltas += 1
+        copy_words(want, have, n)
         had = n

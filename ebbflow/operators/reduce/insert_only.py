@@ -11,8 +11,10 @@ emitted.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import H
+from ebbflow.native.structs import Words
 from ebbflow.operators.join.product_rule import send_corrections
-from ebbflow.operators.node import DEPTH, KEPT, LEFT, OP, READERS, RIGHT, SPEC, TB
+from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
     BAGGED,
@@ -25,198 +27,187 @@ from ebbflow.operators.reduce.answers import (
 )
 from ebbflow.operators.reduce.corrections import emit_correction
 from ebbflow.trace.batch import (
-    DIFF_LANE,
-    HI,
-    LANE,
-    LO,
-    RANK_LANE,
-    ROUNDS_LANE,
-    VALUE_LANE,
+    Batch,
     family_at,
     item,
     search,
     start_of,
 )
 from ebbflow.trace.heap import (
-    DELTA,
-    EVALS,
-    FUEL,
-    HAVE,
-    KEY_AT,
-    LEN,
-    PTR,
-    STEP,
-    VISITS,
-    WANT,
     WIDE_DIFF,
+    Worker,
     reserve,
     same,
 )
 from ebbflow.trace.segment import VALUE
-from ebbflow.trace.spine import BATCH, BATCHES, GONE, SEALED_IN, is_gone
-from ebbflow.trace.table import KEYS, SPINE, WIDTH
+from ebbflow.trace.spine import Sealed, is_gone
+from ebbflow.trace.table import Table
 
 MOST_EMITTED = 64  # entries that are looked through for each row
 
 
 @kernel
-def may_be_insert_only(H, nd, tb):
+def may_be_insert_only(node: Node, table: Table) -> bool:
     """Whether keys of a reduction can be computed from what was emitted: a distinct, or nothing but min and max.
 
     It is kept, at rounds of at most one loop, and no join has to find the new corrections in the table itself.
     """
-    op = H[nd + OP]
-    if H[nd + KEPT] == 0 or H[nd + DEPTH] > 1:
+    op = node.op
+    if node.kept == 0 or node.depth > 1:
         return False
     if op == BAGGED:
-        for i in range(H[H[nd + SPEC]]):
-            aggregate = H[H[nd + SPEC] + 1 + i * AGGREGATE]
+        for i in range(node.spec[0]):
+            aggregate = node.spec[1 + i * AGGREGATE]
             if aggregate != MIN and aggregate != MAX:
                 return False
     elif op != DISTINCT and op != DISTINCT_BY_VALUE:
         return False
-    p = H[nd + READERS + 2]
-    for i in range(H[nd + READERS + 3]):
-        jn = H[p + 2 * i]
-        if H[(H[jn + RIGHT] if H[p + 2 * i + 1] else H[jn + LEFT]) + TB] == tb:
+    p = node.readers[1].joins
+    for i in range(node.readers[1].count):
+        join = Node(p[2 * i])
+        if (join.right if p[2 * i + 1] else join.left).table == table:
             return False
     return True
 
 
 @inline
-def only_inserts(H, row, n, step):
+def only_inserts(row: Words, n: int, step: int) -> bool:
     """Whether n rows came all at one time, none of them very often, and none was taken away."""
-    for x in range(row, row + n * step, step):
-        if H[x] != H[row] or H[x + 1] <= 0 or H[x + 1] > WIDE_DIFF:
+    for at in range(row, row + n * step, step):
+        x = Words(at)
+        if x[0] != row[0] or x[1] <= 0 or x[1] > WIDE_DIFF:
             return False
     return True
 
 
 @inline
-def is_plain(H, W, slot, b, rank, rounds):
+def is_plain(worker: Worker, slot: Sealed, b: Batch, rank: int, rounds: int) -> bool:
     """Whether rows have only come to the keys of a batch, in this slice, at rounds and times that are not after these.
 
     What is older may have lines along which it is followed, from the first round of a slice on.
     """
-    if H[slot + SEALED_IN] != H[W + STEP] or H[family_at(H, b, 0) + DIFF_LANE + LO] <= 0:
+    if slot.sealed_in != worker.step or family_at(b, 0).diff.lo <= 0:
         return False
     for f in range(2):
-        fam = family_at(H, b, f)
-        if H[fam + ROUNDS_LANE + HI] > rounds or H[fam + RANK_LANE + HI] > rank:
+        fam = family_at(b, f)
+        if fam.rounds.hi > rounds or fam.rank.hi > rank:
             return False
     return True
 
 
 @kernel
-def has_emitted(H, W, b, i, nv):
+def has_emitted(worker: Worker, b: Batch, i: int, nv: int) -> None:
     """Add what was emitted for key i of a batch to HAVE: `copies, lanes`, each lanes once."""
     step = nv + 1
-    fam = family_at(H, b, 1)
-    for e in range(start_of(H, b, fam, i), start_of(H, b, fam, i + 1)):
-        n = H[W + HAVE + LEN]
-        p = reserve(H, W, W + HAVE, n + step)
-        H[p + n] = item(H, b, fam + DIFF_LANE, e)
+    fam = family_at(b, 1)
+    for e in range(start_of(b, fam, i), start_of(b, fam, i + 1)):
+        n = worker.have.length
+        p = reserve(worker, worker.have, n + step)
+        p[n] = item(b, fam.diff, e)
         for k in range(nv):
-            H[p + n + 1 + k] = item(H, b, fam + VALUE_LANE + k * LANE, e)
+            p[n + 1 + k] = item(b, fam.values[k], e)
         x = p
-        while not same(H, x + 1, p + n + 1, nv):
+        while not same(x + 1, p + n + 1, nv):
             x += step
         if x < p + n:
-            H[x] += H[p + n]
+            x[0] += p[n]
         else:
-            H[W + HAVE + LEN] = n + step
+            worker.have.length = n + step
 
 
 @kernel
-def is_insert_only(H, W, tb, key, h, rank, rounds):
+def is_insert_only(worker: Worker, table: Table, key: Words, h: int, rank: int, rounds: int) -> bool:
     """Whether rows have only come to a key that has no record, up to this time and these rounds.
 
     leaves: in HAVE, what was emitted for it.
     """
-    H[W + HAVE + LEN] = 0
-    spine = H[tb + SPINE]
+    worker.have.length = 0
+    spine = table.spine
     if spine == 0:
         return True
-    nv = H[tb + WIDTH + 1] - VALUE
-    for k in range(H[spine + BATCHES + LEN]):
-        slot = H[H[spine + BATCHES + PTR] + k]
-        b = H[slot + BATCH]
-        i = search(H, b, key, h)
-        if i >= 0 and not is_gone(H, H[slot + GONE], i):
-            if not is_plain(H, W, slot, b, rank, rounds) or H[W + HAVE + LEN] > MOST_EMITTED * (nv + 1):
+    nv = table.widths[1] - VALUE
+    for k in range(spine.batches.length):
+        slot = Sealed(spine.batches.pointer[k])
+        b = slot.batch
+        i = search(b, key, h)
+        if i >= 0 and not is_gone(slot.gone, i):
+            if not is_plain(worker, slot, b, rank, rounds) or worker.have.length > MOST_EMITTED * (nv + 1):
                 return False
-            has_emitted(H, W, b, i, nv)
+            has_emitted(worker, b, i, nv)
     return True
 
 
 @inline
-def better(H, W, a, lane, best):
+def better(worker: Worker, a: Words, lane: int, best: int) -> int:
     """Which of two lanes the aggregate described at a answers: the least or the greatest, null if there is no other."""
     if lane == NULL:
         return best
     if best == NULL:
         return lane
-    c = lane_compare(H, W, lane, best, H[a + 2])
-    return lane if (c < 0 if H[a] == MIN else c > 0) else best
+    c = lane_compare(worker, lane, best, a[2])
+    return lane if (c < 0 if a[0] == MIN else c > 0) else best
 
 
 @kernel
-def emit_best(H, W, nd, row, n, step, values):
+def emit_best(worker: Worker, node: Node, row: Words, n: int, step: int, values: int) -> None:
     """Emit the new min and max, from what was emitted and n rows, each with its values after `values` words."""
-    spec = H[nd + SPEC]
-    nv = H[spec]
-    rank = H[row]
-    was = 0
-    for x in range(H[W + HAVE + PTR], H[W + HAVE + PTR] + H[W + HAVE + LEN], nv + 1):
+    spec = node.spec
+    nv = spec[0]
+    rank = row[0]
+    was = Words(0)
+    for x in range(worker.have.pointer, worker.have.pointer + worker.have.length, nv + 1):
         if H[x]:
-            was = x + 1
-    best = reserve(H, W, W + WANT, nv + 1)
+            was = Words(x + 1)
+    best = reserve(worker, worker.want, nv + 1)
     for k in range(nv):
         a = spec + 1 + k * AGGREGATE
-        x = H[was + k] if was else NULL
-        for e in range(row + values, row + values + n * step, step):
-            x = better(H, W, a, H[e + H[a + 1]], x)
-        H[best + k] = x
-    H[W + EVALS] += 1
-    if was == 0 or not same(H, was, best, nv):
+        x = was[k] if was else NULL
+        for at in range(row + values, row + values + n * step, step):
+            e = Words(at)
+            x = better(worker, a, e[a[1]], x)
+        best[k] = x
+    worker.evals += 1
+    if was == 0 or not same(was, best, nv):
         if was:
-            emit_correction(H, W, rank, -1, was, nv)
-        emit_correction(H, W, rank, 1, best, nv)
+            emit_correction(worker, rank, -1, was, nv)
+        emit_correction(worker, rank, 1, best, nv)
 
 
 @kernel
-def emit_present(H, W, row, n, step, values, nv):
+def emit_present(worker: Worker, row: Words, n: int, step: int, values: int, nv: int) -> None:
     """Emit the values of n rows that were not emitted as present; without values, the key itself."""
     if nv == 0:
         n = 1
-    for e in range(row, row + n * step, step):
+    for at in range(row, row + n * step, step):
+        e = Words(at)
         there = 0
-        for x in range(H[W + HAVE + PTR], H[W + HAVE + PTR] + H[W + HAVE + LEN], nv + 1):
-            if same(H, x + 1, e + values, nv):
-                there = H[x]
-        H[W + EVALS] += 1
+        for here in range(worker.have.pointer, worker.have.pointer + worker.have.length, nv + 1):
+            x = Words(here)
+            if same(x + 1, e + values, nv):
+                there = x[0]
+        worker.evals += 1
         if there == 0:
-            emit_correction(H, W, H[row], 1, e + values, nv)
+            emit_correction(worker, row[0], 1, e + values, nv)
 
 
 @kernel
-def visit_insert_only(H, W, nd, tb, row, n, step, rounds):
+def visit_insert_only(worker: Worker, node: Node, table: Table, row: Words, n: int, step: int, rounds: int) -> bool:
     """Visit a key without a record, to which n rows `rank, diff, hash, lanes` come, if it is a grown one.  Returns
     whether it is.
 
     leaves: the corrections, `rank, diff, lanes` each, in DELTA.
     """
-    nk = H[tb + KEYS]
-    if not only_inserts(H, row, n, step) or not is_insert_only(H, W, tb, row + 3, H[row + 2], H[row], rounds):
+    nk = table.keys
+    if not only_inserts(row, n, step) or not is_insert_only(worker, table, row + 3, row[2], row[0], rounds):
         return False
-    nv = H[tb + WIDTH + 1] - VALUE
-    H[W + VISITS] += 1
-    H[W + KEY_AT] = row + 3
-    H[W + FUEL] -= n
-    H[W + DELTA + LEN] = 0
-    if H[nd + OP] == BAGGED:
-        emit_best(H, W, nd, row, n, step, 3 + nk)
+    nv = table.widths[1] - VALUE
+    worker.visits += 1
+    worker.key_at = row + 3
+    worker.fuel -= n
+    worker.delta.length = 0
+    if node.op == BAGGED:
+        emit_best(worker, node, row, n, step, 3 + nk)
     else:
-        emit_present(H, W, row, n, step, 3 + nk, nv)
-    send_corrections(H, W, nd, row + 3, H[row + 2], nk, nv, rounds)
+        emit_present(worker, row, n, step, 3 + nk, nv)
+    send_corrections(worker, node, row + 3, row[2], nk, nv, rounds)
     return True

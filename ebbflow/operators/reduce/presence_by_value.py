@@ -9,56 +9,60 @@ Rule: only values with entries of this slice are computed; the output for the ot
 from __future__ import annotations
 
 from ebbflow.native.kernel import kernel
-from ebbflow.operators.gather import EVENT, sort_events
-from ebbflow.operators.node import DEPTH, SHORT, queue
+from ebbflow.native.structs import Struct, Words, beside, several
+from ebbflow.operators.gather import Event, sort_events
+from ebbflow.operators.node import Node, queue
 from ebbflow.operators.reduce.corrections import emit_correction
 from ebbflow.operators.value_index import enter_all, enter_index, index_among, mask_for
 from ebbflow.trace.heap import (
-    BITS,
-    EVALS,
-    EVENTS,
-    GUARD,
-    LEN,
-    OWED,
-    PTR,
-    SLOTS,
-    VALUES,
+    Segment,
+    Worker,
     copy_words,
     join_rounds,
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, rank_of
+from ebbflow.trace.segment import VALUE, diff_of, rank_of
+from ebbflow.trace.table import Record
 
-COUNT, EMITTED, LANES_AT = 0, 1, 2  # a value: its count so far, what was emitted for it so far, its lanes
+
+class Value(Struct):
+    """A value: its count so far, what was emitted for it so far, its lanes."""
+
+    count: int
+    emitted: int
+    sums: Words = beside("count", 0, 2)
+    lanes: Words = several(0)
+
+
 INDEX_BITS = 20  # above a rank: the place of the value whose event it is
 RANK_MASK = (1 << INDEX_BITS) - 1
 
 
 @kernel
-def add_value(H, W, lanes, nv, mask):
+def add_value(worker: Worker, lanes: Words, nv: int, mask: int) -> int:
     """One more value to look at, if it is not there yet; the mask of the slots by which values are found."""
-    step = nv + LANES_AT
-    v = H[W + VALUES + PTR]
-    vn = H[W + VALUES + LEN] // step
-    if index_among(H, v + LANES_AT, step, vn, lanes, nv, H[W + SLOTS + PTR], mask) < vn:
+    step = nv + Value.SIZE
+    v = worker.values.pointer
+    vn = worker.values.length // step
+    if index_among(v + Value.SIZE, step, vn, lanes, nv, worker.slots.pointer, mask) < vn:
         return mask
-    v = reserve(H, W, W + VALUES, step * (vn + 1))
-    at = v + vn * step
-    H[at + COUNT] = 0
-    H[at + EMITTED] = 0
-    copy_words(H, lanes, at + LANES_AT, nv)
-    H[W + VALUES + LEN] = step * (vn + 1)
+    v = reserve(worker, worker.values, step * (vn + 1))
+    at = Value(v + vn * step)
+    at.count = 0
+    at.emitted = 0
+    copy_words(lanes, at.lanes, nv)
+    worker.values.length = step * (vn + 1)
     wanted = mask_for(vn + 1, mask)
     if wanted != mask:
-        enter_all(H, v + LANES_AT, step, vn + 1, nv, reserve(H, W, W + SLOTS, wanted + 1), wanted)
+        enter_all(v + Value.SIZE, step, vn + 1, nv, reserve(worker, worker.slots, wanted + 1), wanted)
     elif mask:
-        enter_index(H, vn, lanes, nv, H[W + SLOTS + PTR], mask)
+        enter_index(vn, lanes, nv, worker.slots.pointer, mask)
     return wanted
 
 
 @kernel
-def changed_values(H, W, nd, si, so, w, rounds):
+def changed_values(worker: Worker, node: Node, si: Segment, so: Segment, w: int, rounds: int) -> int:
     """The values to look at at these rounds, in VALUES; the mask of their index.
 
     Rounds of several loops are joined, so all that this slice changed at rounds before these matter.  With rounds of
@@ -66,89 +70,92 @@ def changed_values(H, W, nd, si, so, w, rounds):
 
     leaves: counts zero; the slots of an index where values are many, in SLOTS.
     """
-    p = H[si + PTR]
-    guard = H[W + GUARD]
+    p = si.pointer
+    guard = worker.guard
     nv = w - VALUE
-    only_here = H[nd + DEPTH] <= 1 and H[si + OLD] + H[so + OLD] == 0
+    only_here = node.depth <= 1 and si.old + so.old == 0
     mask = 0
-    H[W + VALUES + LEN] = 0
-    for i in range(H[si + OLD], H[si + LEN]):
+    worker.values.length = 0
+    for i in range(si.old, si.length):
         e = p + i * w
-        if H[e] == rounds or (not only_here and rounds_precede(H[e], rounds, guard)):
-            mask = add_value(H, W, e + VALUE, nv, mask)
+        if e[0] == rounds or (not only_here and rounds_precede(e[0], rounds, guard)):
+            mask = add_value(worker, e + VALUE, nv, mask)
     return mask
 
 
 @kernel
-def gather_by_value(H, W, nd, rc, sg, w, rounds, mask, emitted):
+def gather_by_value(
+    worker: Worker, node: Node, record: Record, segment: Segment, w: int, rounds: int, mask: int, emitted: int
+) -> None:
     """What a segment has of these values: what earlier slices left goes into their counts, this slice's into events.
 
     The key owes a visit wherever one of the values has an entry whose rounds do not precede these.
 
     leaves: events `position and rank, diff, emitted` behind those that are there.
     """
-    guard = H[W + GUARD]
-    bits = H[W + BITS]
+    guard = worker.guard
+    bits = worker.bits
     nv = w - VALUE
-    step = nv + LANES_AT
-    n = H[sg + LEN]
-    old = H[sg + OLD]
-    p = H[sg + PTR]
-    v = H[W + VALUES + PTR]
-    vn = H[W + VALUES + LEN] // step
-    slots = H[W + SLOTS + PTR]
+    step = nv + Value.SIZE
+    n = segment.length
+    old = segment.old
+    p = segment.pointer
+    v = worker.values.pointer
+    vn = worker.values.length // step
+    slots = worker.slots.pointer
     before = -1
-    m = H[W + EVENTS + LEN]
-    z = reserve(H, W, W + EVENTS, m + EVENT * (n - old)) + m
+    m = worker.events.length
+    z = reserve(worker, worker.events, m + Event.SIZE * (n - old)) + m
     for i in range(n):
         e = p + i * w
-        at = index_among(H, v + LANES_AT, step, vn, e + VALUE, nv, slots, mask)
+        at = index_among(v + Value.SIZE, step, vn, e + VALUE, nv, slots, mask)
         if at == vn:
             continue
-        if not rounds_precede(H[e], rounds, guard):
-            both = join_rounds(H[e], rounds, guard, bits)
+        if not rounds_precede(e[0], rounds, guard):
+            both = join_rounds(e[0], rounds, guard, bits)
             if both != before:
                 before = both
-                H[W + OWED] += 1
-                queue(H, W, nd, rc, both)
+                worker.owed += 1
+                queue(worker, node, record, both)
         elif i < old:
-            H[v + at * step + (EMITTED if emitted else COUNT)] += diff_of(H[e + 1])
+            Value(v + at * step).sums[1 if emitted else 0] += diff_of(e[1])
         else:
-            H[z] = (at << INDEX_BITS) + rank_of(H[e + 1])
-            H[z + 1] = diff_of(H[e + 1])
-            H[z + 2] = emitted
-            z += EVENT
-    H[W + EVENTS + LEN] = z - H[W + EVENTS + PTR]
+            z[0] = (at << INDEX_BITS) + rank_of(e[1])
+            z[1] = diff_of(e[1])
+            z[2] = emitted
+            z += Event.SIZE
+    worker.events.length = z - worker.events.pointer
 
 
 @kernel
-def visit_by_value(H, W, nd, rc, si, so, w, rounds):
+def visit_by_value(worker: Worker, node: Node, record: Record, si: Segment, so: Segment, w: int, rounds: int) -> None:
     """Every value of a key that this slice's entries at these rounds concern, along time: there, or not.
 
     needs:  both segments touched; entries of both have the same width.
     """
     nv = w - VALUE
-    step = nv + LANES_AT
-    mask = changed_values(H, W, nd, si, so, w, rounds)
-    H[W + EVENTS + LEN] = 0
-    gather_by_value(H, W, nd, rc, si, w, rounds, mask, 0)
-    v = H[W + VALUES + PTR]
-    if H[nd + SHORT]:
-        for at in range(v, v + H[W + VALUES + LEN], step):
-            H[at + EMITTED] = 1 if H[at + COUNT] > 0 else 0
+    step = nv + Value.SIZE
+    mask = changed_values(worker, node, si, so, w, rounds)
+    worker.events.length = 0
+    gather_by_value(worker, node, record, si, w, rounds, mask, 0)
+    v = worker.values.pointer
+    if node.short:
+        for x in range(v, v + worker.values.length, step):
+            at = Value(x)
+            at.emitted = 1 if at.count > 0 else 0
     else:
-        gather_by_value(H, W, nd, rc, so, w, rounds, mask, 1)
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    sort_events(H, W, a, H[W + EVENTS + LEN] // EVENT)
+        gather_by_value(worker, node, record, so, w, rounds, mask, 1)
+    a = worker.events.pointer
+    an = a + worker.events.length
+    sort_events(worker, Event(a), worker.events.length // Event.SIZE)
     while a < an:
-        t = H[a]
-        at = v + (t >> INDEX_BITS) * step
-        while a < an and H[a] == t:
-            H[at + (EMITTED if H[a + 2] else COUNT)] += H[a + 1]
-            a += EVENT
-        H[W + EVALS] += 1
-        there = 1 if H[at + COUNT] > 0 else 0
-        if there != H[at + EMITTED]:
-            emit_correction(H, W, t & RANK_MASK, there - H[at + EMITTED], at + LANES_AT, nv)
-            H[at + EMITTED] = there
+        t = a[0]
+        at = Value(v + (t >> INDEX_BITS) * step)
+        while a < an and a[0] == t:
+            at.sums[1 if a[2] else 0] += a[1]
+            a += Event.SIZE
+        worker.evals += 1
+        there = 1 if at.count > 0 else 0
+        if there != at.emitted:
+            emit_correction(worker, t & RANK_MASK, there - at.emitted, at.lanes, nv)
+            at.emitted = there

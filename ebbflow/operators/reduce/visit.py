@@ -10,348 +10,348 @@ Rule: after a visit, the sum of what was emitted up to any complete time at thes
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.gather import EVENT, gather_total, gather_values, note_rounds, owe_noted, sort_events
+from ebbflow.native.structs import Words
+from ebbflow.operators.gather import Event, gather_total, gather_values, note_rounds, owe_noted, sort_events
 from ebbflow.operators.join.product_rule import send_corrections
-from ebbflow.operators.node import CALL_ARGS, CALL_RESULTS, DEPTH, KEPT, NUMBER, OP, SHORT
-from ebbflow.operators.reduce.answers import COUNTED, DISTINCT, DISTINCT_BY_VALUE, SUMMED, answer_sums, answer_total
+from ebbflow.operators.node import Node
+from ebbflow.operators.reduce.answers import (
+    COUNTED,
+    DISTINCT,
+    DISTINCT_BY_VALUE,
+    SUMMED,
+    WINDOWED,
+    answer_sums,
+    answer_total,
+)
 from ebbflow.operators.reduce.chain_scan import scan_counts, visit_chain, visit_settled
 from ebbflow.operators.reduce.corrections import answer_values, correct, drop_absent, request_call
-from ebbflow.operators.reduce.extremes import answer_running, can_run, change_count, open_running, send_running
+from ebbflow.operators.reduce.extremes import Running, answer_running, can_run, change_count, open_running, send_running
 from ebbflow.operators.reduce.presence_by_round import run_of, visit_by_round
 from ebbflow.operators.reduce.presence_by_value import visit_by_value
 from ebbflow.operators.reduce.replay import replay, values_at
-from ebbflow.operators.reduce.totals.accumulators import add_row, are_sums_countable, gather_sums, touch_input
+from ebbflow.operators.reduce.totals.accumulators import Sums, add_row, are_sums_countable, gather_sums, touch_input
+from ebbflow.operators.reduce.window_changes import visit_indexed
 from ebbflow.trace.heap import (
     COUNT_OVERFLOW,
-    DELTA,
-    EVALS,
-    EVENTS,
-    EVENTS2,
-    FUEL,
-    GENERAL,
-    GUARD,
-    HAVE,
-    KEY_AT,
-    LEN,
-    PTR,
-    VALUES,
-    WANT,
-    WIDE,
+    Segment,
+    Worker,
     fail,
     hash_lanes,
     is_large,
     reserve,
     rounds_precede,
 )
-from ebbflow.trace.segment import OLD, VALUE, diff_of, is_crowded, push_entry, rank_of, touch
-from ebbflow.trace.table import FOLDS, KEYS, WIDTH, segment_of
+from ebbflow.trace.segment import VALUE, Entry, diff_of, is_crowded, push_entry, rank_of, touch
+from ebbflow.trace.table import Record, Table, segment_of
 
 
 @kernel
-def refuse_group(H, W, nd, rc, rank):
+def refuse_group(worker: Worker, node: Node, record: Record, rank: int) -> None:
     """A key's rows are more than can be counted."""
-    H[W + KEY_AT] = rc
-    fail(H, W, COUNT_OVERFLOW, H[nd + NUMBER], rank, 0)
+    worker.key_at = record
+    fail(worker, COUNT_OVERFLOW, node.number, rank, 0)
 
 
 @inline
-def next_rank(H, a, an, b, bn):
-    t = H[a] if a < an else (1 << 62)
-    if b < bn and H[b] < t:
-        t = H[b]
+def next_rank(a: Event, an: Event, b: Event, bn: Event) -> int:
+    t = a.rank if a < an else (1 << 62)
+    if b < bn and b.rank < t:
+        t = b.rank
     return t
 
 
 @inline
-def apply_emitted(H, h, step, b, bn, t):
+def apply_emitted(h: Words, step: int, b: Event, bn: Event, t: int) -> Event:
     """Add what was emitted at time t, at earlier rounds of the slice.  Returns the first event after t."""
-    while b < bn and H[b] == t:
-        H[h + H[b + 2] * step] += H[b + 1]
-        b += EVENT
+    while b < bn and b.rank == t:
+        h[b.index * step] += b.diff
+        b = b[1]
     return b
 
 
 @kernel
-def visit_total(H, W, nd, tb, rc, rounds, so, w1):
+def visit_total(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> None:
     """One scan for distinct and count."""
     nv = w1 - VALUE
     step = nv + 1
-    total = gather_total(H, W, segment_of(H, tb, rc, 0), H[tb + WIDTH], rounds, W + EVENTS)
-    if H[nd + SHORT]:
-        scan_counts(H, W, nd, total, nv)
+    total = gather_total(worker, segment_of(table, record, 0), table.widths[0], rounds, worker.events)
+    if node.short:
+        scan_counts(worker, node, total, nv)
         return
-    gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    b = H[W + EVENTS2 + PTR]
-    bn = b + H[W + EVENTS2 + LEN]
+    gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
     while a < an or b < bn:
-        t = next_rank(H, a, an, b, bn)
-        while a < an and H[a] == t:
-            total += H[a + 1]
-            a += EVENT
-        b = apply_emitted(H, H[W + HAVE + PTR], step, b, bn, t)
-        H[W + EVALS] += 1
-        answer_total(H, W, nd, total)
-        correct(H, W, nv, t)
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
+            total += a.diff
+            a = a[1]
+        b = apply_emitted(worker.have.pointer, step, b, bn, t)
+        worker.evals += 1
+        answer_total(worker, node, total)
+        correct(worker, nv, t)
 
 
 @kernel
-def visit_sums(H, W, nd, tb, rc, rounds, so, w1):
+def visit_sums(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> None:
     """One scan for reductions that only add up."""
     nv = w1 - VALUE
     step = nv + 1
-    spec = H[tb + FOLDS]
-    sg = segment_of(H, tb, rc, 0)
-    w = H[tb + WIDTH]
-    acc = gather_sums(H, W, tb, rc, rounds)
-    if H[W + WIDE] and not are_sums_countable(H, W, tb, rc):
-        refuse_group(H, W, nd, rc, rank_of(H[H[sg + PTR] + 1]))
+    spec = Sums(table.folds)
+    segment = segment_of(table, record, 0)
+    w = table.widths[0]
+    acc = gather_sums(worker, table, record, rounds)
+    if worker.refused.wide and not are_sums_countable(worker, table, record):
+        refuse_group(worker, node, record, rank_of(segment.pointer[1]))
         return
-    n = H[sg + LEN]
-    p = H[sg + PTR]
-    z = reserve(H, W, W + EVENTS, EVENT * n)
+    n = segment.length
+    p = segment.pointer
+    z = Event(reserve(worker, worker.events, Event.SIZE * n))
     zn = 0
     last = -1
     in_order = True
     for i in range(n):
-        e = p + i * w
-        if rounds_precede(H[e], rounds, H[W + GUARD]):
-            t = rank_of(H[e + 1])
+        e = Entry(p + i * w)
+        if rounds_precede(e.rounds, rounds, worker.guard):
+            t = rank_of(e.stamp)
             if t < last:
                 in_order = False
             last = t
-            H[z + zn * EVENT] = t
-            H[z + zn * EVENT + 1] = diff_of(H[e + 1])
-            H[z + zn * EVENT + 2] = e + VALUE
+            z[zn].rank = t
+            z[zn].diff = diff_of(e.stamp)
+            z[zn].index = e.lanes
             zn += 1
     if not in_order:
-        sort_events(H, W, z, zn)
-    if H[nd + SHORT]:
-        H[W + EVENTS2 + LEN] = 0
-        answer_sums(H, W, nd, acc, 0)
-        k = H[W + WANT + LEN]
-        h = reserve(H, W, W + HAVE, k)
-        want = H[W + WANT + PTR]
+        sort_events(worker, z, zn)
+    if node.short:
+        worker.events2.length = 0
+        answer_sums(worker, node, acc, 0)
+        k = worker.want.length
+        h = reserve(worker, worker.have, k)
+        want = worker.want.pointer
         for i in range(k):
-            H[h + i] = H[want + i]
-        H[W + HAVE + LEN] = k
+            h[i] = want[i]
+        worker.have.length = k
     else:
-        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-    a = H[W + EVENTS + PTR]
-    an = a + zn * EVENT
-    b = H[W + EVENTS2 + PTR]
-    bn = b + H[W + EVENTS2 + LEN]
+        gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+    a = Event(worker.events.pointer)
+    an = a[zn]
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
     while a < an or b < bn:
-        t = next_rank(H, a, an, b, bn)
-        while a < an and H[a] == t:
-            if is_large(add_row(H, spec, acc, H[a + 2], H[a + 1])):
-                refuse_group(H, W, nd, rc, t)
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
+            if is_large(add_row(spec, acc, Words(a.index), a.diff)):
+                refuse_group(worker, node, record, t)
                 return
-            a += EVENT
-        b = apply_emitted(H, H[W + HAVE + PTR], step, b, bn, t)
-        H[W + EVALS] += 1
-        answer_sums(H, W, nd, acc, t)
-        correct(H, W, nv, t)
-        if H[nd + SHORT]:
-            drop_absent(H, W, step)
+            a = a[1]
+        b = apply_emitted(worker.have.pointer, step, b, bn, t)
+        worker.evals += 1
+        answer_sums(worker, node, acc, t)
+        correct(worker, nv, t)
+        if node.short:
+            drop_absent(worker, step)
 
 
 @kernel
-def visit_values(H, W, nd, tb, rc, rounds, so, w1):
+def visit_values(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> None:
     """One scan for reducers that look at values."""
     nv = w1 - VALUE
     step = nv + 1
-    w = H[tb + WIDTH]
+    w = table.widths[0]
     vstep = w - VALUE + 1
-    gather_values(H, W, segment_of(H, tb, rc, 0), w, rounds, W + EVENTS, W + VALUES)
-    v = H[W + VALUES + PTR]
-    vn = H[W + VALUES + LEN] // vstep
-    runs = can_run(H, nd, vn, vstep)
-    s = open_running(H, W, nd, v, vn) if runs else 0
-    if runs and H[nd + SHORT] and H[nd + KEPT] == 0:
-        send_running(H, W, nd, rc, H[tb + KEYS], rounds, s, v)
+    gather_values(worker, segment_of(table, record, 0), w, rounds, worker.events, worker.values)
+    v = worker.values.pointer
+    vn = worker.values.length // vstep
+    runs = can_run(node, vn, vstep)
+    s = open_running(worker, node, v, vn) if runs else Running(0)
+    if runs and node.short and node.kept == 0:
+        send_running(worker, node, record.lanes, table.keys, rounds, s, v)
         return
-    if H[nd + SHORT]:
-        H[W + EVENTS2 + LEN] = 0
-        H[W + HAVE + LEN] = 0
+    if node.short:
+        worker.events2.length = 0
+        worker.have.length = 0
         if runs:
-            answer_running(H, W, nd, s, v)
+            answer_running(worker, node, s, v)
         else:
-            answer_values(H, W, nd, v, vn, vstep, 0)
-        correct(H, W, nv, 0)
-        H[W + DELTA + LEN] = 0
+            answer_values(worker, node, v, vn, vstep, 0)
+        correct(worker, nv, 0)
+        worker.delta.length = 0
     else:
-        gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    b = H[W + EVENTS2 + PTR]
-    bn = b + H[W + EVENTS2 + LEN]
+        gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
     while a < an or b < bn:
-        t = next_rank(H, a, an, b, bn)
-        while a < an and H[a] == t:
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
             if runs:
-                change_count(H, s, v, H[a + 2], H[a + 1])
+                change_count(s, v, a.index, a.diff)
             else:
-                H[v + H[a + 2] * vstep] += H[a + 1]
-            a += EVENT
-        b = apply_emitted(H, H[W + HAVE + PTR], step, b, bn, t)
+                v[a.index * vstep] += a.diff
+            a = a[1]
+        b = apply_emitted(worker.have.pointer, step, b, bn, t)
         if runs:
-            H[W + EVALS] += 1
-            answer_running(H, W, nd, s, v)
+            worker.evals += 1
+            answer_running(worker, node, s, v)
         else:
-            answer_values(H, W, nd, v, vn, vstep, t)
-        correct(H, W, nv, t)
-        if H[nd + SHORT]:
-            drop_absent(H, W, step)
+            answer_values(worker, node, v, vn, vstep, t)
+        correct(worker, nv, t)
+        if node.short:
+            drop_absent(worker, step)
 
 
 @kernel
-def store_and_send(H, W, nd, tb, rc, rounds, so, w1):
+def store_and_send(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> None:
     """Store the corrections of a visit, hand them to joins, and send them along the edges."""
     nv = w1 - VALUE
     dw = nv + 2
-    d = H[W + DELTA + PTR]
-    dn = H[W + DELTA + LEN] // dw
+    d = worker.delta.pointer
+    dn = worker.delta.length // dw
     if dn == 0:
         return
-    nk = H[tb + KEYS]
-    if H[nd + KEPT]:
-        touch(H, W, so, w1)
+    nk = table.keys
+    if node.kept:
+        touch(worker, so, w1)
         for i in range(dn):
             q = d + i * dw
-            push_entry(H, W, so, w1, rounds, H[q], H[q + 1], q + 2)
-    send_corrections(H, W, nd, rc, hash_lanes(H, rc, nk), nk, nv, rounds)
+            push_entry(worker, so, w1, rounds, q[0], q[1], q + 2)
+    send_corrections(worker, node, record.lanes, hash_lanes(record.lanes, nk), nk, nv, rounds)
 
 
 @kernel
-def request_visit(H, W, nd, tb, rc, rounds):
+def request_visit(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> None:
     """Collect the groups of this key for the user's function, one per moment."""
-    w = H[tb + WIDTH]
+    w = table.widths[0]
     step = w - VALUE + 1
-    si = segment_of(H, tb, rc, 0)
-    so = segment_of(H, tb, rc, 1)
-    w1 = H[tb + WIDTH + 1]
-    touch_input(H, W, tb, rc, si, w)
-    touch(H, W, so, w1)
-    H[W + FUEL] -= H[si + LEN] + H[so + LEN]
-    if is_crowded(H, W, si, w) or is_crowded(H, W, so, w1):
-        refuse_group(H, W, nd, rc, rank_of(H[H[si + PTR] + (H[si + LEN] - 1) * w + 1]))
+    si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
+    w1 = table.widths[1]
+    touch_input(worker, table, record, si, w)
+    touch(worker, so, w1)
+    worker.fuel -= si.length + so.length
+    if is_crowded(worker, si, w) or is_crowded(worker, so, w1):
+        refuse_group(worker, node, record, rank_of(si.pointer[(si.length - 1) * w + 1]))
         return
-    note_rounds(H, W, nd, si, w, rounds)
-    note_rounds(H, W, nd, so, w1, rounds)
-    owe_noted(H, W, nd, rc)
-    if H[W + GENERAL]:
-        replay(H, W, nd, tb, rc, rounds, 1)
+    note_rounds(worker, node, si, w, rounds)
+    note_rounds(worker, node, so, w1, rounds)
+    owe_noted(worker, node, record)
+    if worker.general:
+        replay(worker, node, table, record, rounds, 1)
         return
-    gather_values(H, W, si, w, rounds, W + EVENTS, W + VALUES)
-    gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-    v = H[W + VALUES + PTR]
-    vn = H[W + VALUES + LEN] // step
-    a = H[W + EVENTS + PTR]
-    an = a + H[W + EVENTS + LEN]
-    b = H[W + EVENTS2 + PTR]
-    bn = b + H[W + EVENTS2 + LEN]
+    gather_values(worker, si, w, rounds, worker.events, worker.values)
+    gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+    v = worker.values.pointer
+    vn = worker.values.length // step
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
     while a < an or b < bn:
-        t = next_rank(H, a, an, b, bn)
-        while a < an and H[a] == t:
-            H[v + H[a + 2] * step] += H[a + 1]
-            a += EVENT
-        while b < bn and H[b] == t:
-            b += EVENT
-        request_call(H, W, nd, rc, t, v, vn, step)
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
+            v[a.index * step] += a.diff
+            a = a[1]
+        while b < bn and b.rank == t:
+            b = b[1]
+        request_call(worker, node, record, t, v, vn, step)
 
 
 @kernel
-def hear(H, W, nd, tb, rounds):
+def hear(worker: Worker, node: Node, table: Table, rounds: int) -> None:
     """Take the user's answers, `rows, (copies, lanes)*` a group in the order they were asked, and emit the
     corrections.
     """
-    w1 = H[tb + WIDTH + 1]
+    w1 = table.widths[1]
     nv = w1 - VALUE
     step = nv + 1
-    vstep = H[tb + WIDTH] - VALUE + 1
+    vstep = table.widths[0] - VALUE + 1
     at = 0
     heard = 0
-    n = H[nd + CALL_ARGS + LEN]
+    n = node.call_args.length
     while at < n:
-        rc = H[H[nd + CALL_ARGS + PTR] + at]
-        so = segment_of(H, tb, rc, 1)
-        H[W + DELTA + LEN] = 0
-        b = 0
-        bn = 0
-        if not H[W + GENERAL]:
-            gather_values(H, W, so, w1, rounds, W + EVENTS2, W + HAVE)
-            b = H[W + EVENTS2 + PTR]
-            bn = b + H[W + EVENTS2 + LEN]
-        while at < n and H[H[nd + CALL_ARGS + PTR] + at] == rc:
-            p = H[nd + CALL_ARGS + PTR] + at
-            t = H[p + 1]
-            at += 3 + H[p + 2] * vstep
-            q = H[nd + CALL_RESULTS + PTR] + heard
-            rows = H[q]
-            want = reserve(H, W, W + WANT, rows * step + 1)
+        record = Record(node.call_args.pointer[at])
+        so = segment_of(table, record, 1)
+        worker.delta.length = 0
+        b = Event(0)
+        bn = Event(0)
+        if not worker.general:
+            gather_values(worker, so, w1, rounds, worker.events2, worker.have)
+            b = Event(worker.events2.pointer)
+            bn = Event(b + worker.events2.length)
+        while at < n and node.call_args.pointer[at] == record:
+            p = node.call_args.pointer + at
+            t = p[1]
+            at += 3 + p[2] * vstep
+            q = node.call_results.pointer + heard
+            rows = q[0]
+            want = reserve(worker, worker.want, rows * step + 1)
             for k in range(rows * step):
-                H[want + k] = H[q + 1 + k]
-            H[W + WANT + LEN] = rows * step
+                want[k] = q[1 + k]
+            worker.want.length = rows * step
             heard += 1 + rows * step
-            if H[W + GENERAL]:
-                values_at(H, W, so, w1, rounds, t, W + HAVE, nv + 2)
+            if worker.general:
+                values_at(worker, so, w1, rounds, t, worker.have, nv + 2)
             else:
-                b = apply_emitted(H, H[W + HAVE + PTR], step, b, bn, t)
-            correct(H, W, nv, t)
-        store_and_send(H, W, nd, tb, rc, rounds, so, w1)
-    H[nd + CALL_ARGS + LEN] = 0
-    H[nd + CALL_RESULTS + LEN] = 0
+                b = apply_emitted(worker.have.pointer, step, b, bn, t)
+            correct(worker, nv, t)
+        store_and_send(worker, node, table, record, rounds, so, w1)
+    node.call_args.length = 0
+    node.call_results.length = 0
 
 
 @inline
-def is_by_round(H, nd, si, so):
+def is_by_round(node: Node, si: Segment, so: Segment) -> bool:
     """Whether lines are worth it: rounds of one loop, and a past that would be looked through at each of them."""
-    return H[nd + DEPTH] == 1 and H[si + OLD] + H[so + OLD] > 0
+    return node.depth == 1 and si.old + so.old > 0
 
 
 @kernel
-def visit_reduce(H, W, nd, tb, rc, rounds):
+def visit_reduce(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> None:
     """Everything a key owes at these rounds."""
-    w = H[tb + WIDTH]
-    w1 = H[tb + WIDTH + 1]
-    si = segment_of(H, tb, rc, 0)
-    so = segment_of(H, tb, rc, 1)
-    touch_input(H, W, tb, rc, si, w)
-    H[W + FUEL] -= H[si + LEN] + H[so + LEN]
-    H[W + DELTA + LEN] = 0
-    if is_crowded(H, W, si, w) or is_crowded(H, W, so, w1):
-        refuse_group(H, W, nd, rc, rank_of(H[H[si + PTR] + (H[si + LEN] - 1) * w + 1]))
+    w = table.widths[0]
+    w1 = table.widths[1]
+    si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
+    touch_input(worker, table, record, si, w)
+    worker.fuel -= si.length + so.length
+    worker.delta.length = 0
+    if is_crowded(worker, si, w) or is_crowded(worker, so, w1):
+        refuse_group(worker, node, record, rank_of(si.pointer[(si.length - 1) * w + 1]))
         return
-    op = H[nd + OP]
+    op = node.op
     if op == DISTINCT_BY_VALUE:
-        touch(H, W, so, w1)
-        number = run_of(H, W, nd, rc) if is_by_round(H, nd, si, so) else -1
+        touch(worker, so, w1)
+        number = run_of(worker, node, record) if is_by_round(node, si, so) else -1
         if number >= 0:
-            visit_by_round(H, W, nd, rc, number, si, so, w, rounds)
+            visit_by_round(worker, node, record, number, si, so, w, rounds)
         else:
-            visit_by_value(H, W, nd, rc, si, so, w, rounds)
-        store_and_send(H, W, nd, tb, rc, rounds, so, w1)
+            visit_by_value(worker, node, record, si, so, w, rounds)
+        store_and_send(worker, node, table, record, rounds, so, w1)
         return
-    if not H[nd + SHORT]:
-        touch(H, W, so, w1)
-        note_rounds(H, W, nd, si, w, rounds)
-        note_rounds(H, W, nd, so, w1, rounds)
-        if H[tb + FOLDS]:
-            H[W + FUEL] -= H[segment_of(H, tb, rc, 2) + LEN] * H[H[tb + FOLDS]]
-            note_rounds(H, W, nd, segment_of(H, tb, rc, 2), H[H[tb + FOLDS]] + VALUE, rounds)
-        owe_noted(H, W, nd, rc)
-    if H[W + GENERAL]:
+    if not node.short:
+        touch(worker, so, w1)
+        note_rounds(worker, node, si, w, rounds)
+        note_rounds(worker, node, so, w1, rounds)
+        if table.folds:
+            worker.fuel -= segment_of(table, record, 2).length * table.folds[0]
+            note_rounds(worker, node, segment_of(table, record, 2), table.folds[0] + VALUE, rounds)
+        owe_noted(worker, node, record)
+    if worker.general:
         scanned = False
         if op == DISTINCT or op == COUNTED:
-            scanned = visit_settled(H, W, nd, tb, rc, rounds, so, w1) or visit_chain(H, W, nd, tb, rc, rounds, so, w1)
+            scanned = visit_settled(worker, node, table, record, rounds, so, w1) or visit_chain(
+                worker, node, table, record, rounds, so, w1
+            )
         if not scanned:
-            replay(H, W, nd, tb, rc, rounds, 0)
+            replay(worker, node, table, record, rounds, 0)
     elif op == DISTINCT or op == COUNTED:
-        visit_total(H, W, nd, tb, rc, rounds, so, w1)
+        visit_total(worker, node, table, record, rounds, so, w1)
     elif op == SUMMED:
-        visit_sums(H, W, nd, tb, rc, rounds, so, w1)
-    else:
-        visit_values(H, W, nd, tb, rc, rounds, so, w1)
-    store_and_send(H, W, nd, tb, rc, rounds, so, w1)
+        visit_sums(worker, node, table, record, rounds, so, w1)
+    elif op != WINDOWED or not node.short or not visit_indexed(worker, node, record, si, w, w1 - VALUE):
+        visit_values(worker, node, table, record, rounds, so, w1)
+    store_and_send(worker, node, table, record, rounds, so, w1)

@@ -14,17 +14,18 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Protocol
 
-from ebbflow.columns.schema import BOOLEAN, DIGITS, INT, LONG, STRING, Type
+from ebbflow.columns.schema import BOOLEAN, DIGITS, LONG, STRING, Type
 from ebbflow.errors import TypeMismatch
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import VOID, cast, depends_on_zone, typed
 from ebbflow.expressions.typed import Call, Expr, Literal
+from ebbflow.relational.catalyst import functions
+from ebbflow.relational.catalyst.functions import ANSI, TRY, mode_of
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.tree import Node
 from ebbflow.relational.catalyst.types import BOUNDS, literal_of, type_of
 
 Bind = Callable[[Node], Expr]
-ANSI, TRY = "ANSI", "TRY"
 
 
 class Columns(Protocol):
@@ -67,15 +68,14 @@ def _bound(node: Node, bind: Bind) -> Expr:
         return typed(SAME[kind], [bind(child) for child in node.children])
     if kind in FUNCTIONS:
         return FUNCTIONS[kind](node, bind)
+    if kind in functions.FUNCTIONS:
+        return functions.FUNCTIONS[kind](node, bind)
     if kind in WHY:
         raise unsupported(node, *WHY[kind])
     raise unsupported(node)
 
 
-def mode_of(node: Node) -> str:
-    """How an operation errs, as it was when the DataFrame was written: ANSI, TRY (null) or LEGACY."""
-    java = node.java.evalContext() if node.has("evalContext") else node.java
-    return str(java.evalMode().toString())
+NULL_WITHOUT_ROOM = {"add": "try_add", "sub": "try_subtract", "mul": "try_multiply"}
 
 
 # ---- numbers --------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ def _arithmetic(op: str) -> Callable[[Node, Bind], Expr]:
             raise unsupported(node, f"{node.kind.lower()} of {left.type} and {right.type}")
         value = typed(op, (left, right))
         kind = _narrower(left.type, right.type)
+        if value.type.is_exact and mode_of(node) == TRY:
+            return cast(value, kind) if kind is not None else typed(NULL_WITHOUT_ROOM[op], (left, right))
         if kind is None or value.type != LONG:
             return value
-        if mode_of(node) == TRY:
-            return cast(value, kind)
         return guards.within(value, kind, BOUNDS[kind])
 
     return made
@@ -152,23 +152,6 @@ def _whole(op: str) -> Callable[[Node, Bind], Expr]:
         return value if value.type.is_integer else typed(op, (value,))
 
     return made
-
-
-def _shifted_right(node: Node, bind: Bind) -> Expr:
-    value, by = (bind(child) for child in node.children)
-    if not isinstance(by, Literal) or not isinstance(by.value, int) or not 0 <= by.value < 31:
-        raise unsupported(node, "a shift by a number that is computed", "Write the number itself.")
-    return cast(typed("floordiv", (value, Literal(1 << by.value, LONG))), value.type)
-
-
-def _last_bit(node: Node, bind: Bind) -> Expr:
-    """`x & 1`, as in grouping(); of other bits the engine has no operation yet."""
-    value, mask = (bind(child) for child in node.children)
-    if not isinstance(mask, Literal) or mask.value != 1:
-        raise unsupported(node)
-    two = Literal(2, LONG)
-    even = typed("mul", (typed("floordiv", (value, two)), two))
-    return cast(typed("sub", (value, even)), value.type)
 
 
 # ---- casts ----------------------------------------------------------------------------------
@@ -250,9 +233,7 @@ def _like(node: Node, bind: Bind) -> Expr:
 
 def _trim(op: str) -> Callable[[Node, Bind], Expr]:
     def made(node: Node, bind: Bind) -> Expr:
-        if len(node.children) > 1:
-            raise unsupported(node, "trim of other characters than spaces")
-        return typed(op, (bind(node.children[0]),))
+        return typed(op, [bind(child) for child in node.children])
 
     return made
 
@@ -262,18 +243,6 @@ def _concat(node: Node, bind: Bind) -> Expr:
 
 
 # ---- dates ----------------------------------------------------------------------------------
-
-
-def _day_of_week(node: Node, bind: Bind) -> Expr:
-    """1 is Sunday; ours is 0 for Monday."""
-    day = typed("weekday", (bind(node.children[0]),))
-    one = Literal(1, LONG)
-    return cast(typed("add", (typed("mod", (typed("add", (day, one)), Literal(7, LONG))), one)), INT)
-
-
-def _quarter(node: Node, bind: Bind) -> Expr:
-    month = typed("month", (bind(node.children[0]),))
-    return cast(typed("floordiv", (typed("add", (month, Literal(2, LONG))), Literal(3, LONG))), INT)
 
 
 def _date_sub(node: Node, bind: Bind) -> Expr:
@@ -307,8 +276,6 @@ FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
     "UnaryMinus": _one_number("neg"),
     "Abs": _one_number("abs"),
     "Round": _round,
-    "ShiftRight": _shifted_right,
-    "BitwiseAnd": _last_bit,
     "Floor": _whole("floor"),
     "Ceil": _whole("ceil"),
     "Cast": _cast,
@@ -321,8 +288,6 @@ FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
     "StringTrimLeft": _trim("ltrim"),
     "StringTrimRight": _trim("rtrim"),
     "Concat": _concat,
-    "DayOfWeek": _day_of_week,
-    "Quarter": _quarter,
     "DateSub": _date_sub,
 }
 OF_A_CALL = "Compute it before, in the table that is read, or give it as a column."

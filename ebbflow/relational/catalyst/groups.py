@@ -6,28 +6,39 @@ Rule: behind a group every row is a group; what an expression can read are its k
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from ebbflow.columns.schema import DOUBLE, LONG
+from ebbflow.dataflow.aggregates import result_type
 from ebbflow.expressions.operations import VOID, cast
 from ebbflow.expressions.typed import Expr, Literal
-from ebbflow.frontend.building.grouping import result_type
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
-from ebbflow.relational.aggregates import Asked, aggregated, counted, where
+from ebbflow.relational.aggregates import Asked, aggregated, composed_type, counted, pair, where
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.catalyst.expressions import TRY, mode_of
+from ebbflow.relational.catalyst.functions import TRY, mode_of
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.rows import Rows
 from ebbflow.relational.catalyst.tree import Node
 
-__all__ = ["Grouped", "aggregated", "of_partition"]
-
 PLAIN = {"Count": "count", "Sum": "sum", "Average": "avg", "Min": "min", "Max": "max"}
-SPREADS = {
+STATISTICS = {
     "StddevSamp": "stddev_samp", "StddevPop": "stddev_pop", "VarianceSamp": "var_samp", "VariancePop": "var_pop",
+    "Skewness": "skewness", "Kurtosis": "kurtosis", "CovPopulation": "covar_pop", "CovSample": "covar_samp",
+    "Corr": "corr", "RegrR2": "regr_r2", "RegrSXX": "regr_sxx", "RegrSYY": "regr_syy", "RegrSXY": "regr_sxy",
+    "RegrReplacement": "spread",
+    "RegrSlope": "regr_slope", "RegrIntercept": "regr_intercept", "RegrCount": "regr_count",
+}  # fmt: skip
+AGGREGATES_OF_TABLE = {
+    "Mode": "mode", "Product": "product", "BitAndAgg": "bit_and", "BitOrAgg": "bit_or", "BitXorAgg": "bit_xor",
+}  # fmt: skip
+BY_ORDER = {"MaxBy": "max_by", "MinBy": "min_by"}
+PERCENTILES = {
+    "Percentile": "percentile", "PercentileCont": "percentile", "ApproximatePercentile": "percentile_disc",
+    "PercentileDisc": "percentile_disc",
 }  # fmt: skip
 SOME = {"First", "Last", "AnyValue"}
-HINT = "There are count, sum, avg, min, max, any_value, first, stddev, variance; of distinct values too."
+HINT = "There are count, sum, avg, min, max, any_value, first, median, percentile, mode, max_by, stddev, corr and more."
 
 
 class Grouped:
@@ -100,7 +111,10 @@ def asked_of(rows: Rows, node: Node) -> Asked:
         if condition is None:
             return Asked("count_rows", (), LONG)
         return Asked("count", (where(condition, Literal(1, LONG)),), LONG)
-    if not values or kind not in {"Count", "HyperLogLogPlusPlus", *PLAIN, *SPREADS, *SOME}:
+    if kind in PERCENTILES:
+        return _quantile(function, values, condition)
+    known = {"Count", "HyperLogLogPlusPlus", *PLAIN, *STATISTICS, *SOME, *AGGREGATES_OF_TABLE, *BY_ORDER}
+    if not values or kind not in known:
         raise unsupported(function, f"the aggregate {kind}", HINT)
     values = tuple(cast(one, LONG) if one.type == VOID else one for one in values)
     if kind in SOME:
@@ -111,8 +125,17 @@ def asked_of(rows: Rows, node: Node) -> Asked:
         if is_distinct:
             return Asked("count_distinct", values, LONG) if len(values) == 1 else Asked("count", values, LONG, True)
         return Asked("count", values if len(values) == 1 else (counted(values),), LONG)
+    if kind in STATISTICS:
+        return Asked(STATISTICS[kind], values, composed_type(STATISTICS[kind]), is_distinct)
+    if kind in BY_ORDER:
+        return Asked(BY_ORDER[kind], (pair(*values),), values[0].type)
     if len(values) > 1:
         raise unsupported(function, f"the aggregate {kind} of several values", HINT)
+    if kind in AGGREGATES_OF_TABLE:
+        if is_distinct:
+            raise unsupported(function, f"the aggregate {kind} of distinct values", HINT)
+        value = cast(values[0], DOUBLE) if kind == "Product" else values[0]
+        return Asked(AGGREGATES_OF_TABLE[kind], (value,), result_type(AGGREGATES_OF_TABLE[kind], value.type))
     if kind in ("Sum", "Average") and mode_of(function) == TRY:
         raise unsupported(
             function, f"try_{'sum' if kind == 'Sum' else 'avg'}", "sum and avg refuse a step that overflows."
@@ -122,23 +145,19 @@ def asked_of(rows: Rows, node: Node) -> Asked:
     if kind in SOME:
         op = "min" if _skips_nulls(function) or condition is not None else "any_value"
         return Asked(op, values, values[0].type)
-    if kind in SPREADS:
-        return Asked(SPREADS[kind], values, DOUBLE, is_distinct)
     op = PLAIN[kind]
     return Asked(op, values, result_type(op, values[0].type), is_distinct and op not in ("min", "max"))
 
 
-def of_partition(rows: Rows, node: Node) -> Asked:
-    """A window function that is an aggregate of the whole partition."""
-    expression = node.children[0] if node.kind == "Alias" else node
-    function = expression.children[0] if expression.children else expression
-    frame = [part for part in expression.within() if part.kind == "SpecifiedWindowFrame"]
-    whole = {"UnboundedPreceding", "UnboundedFollowing"}
-    ends = {part.kind for part in frame[0].within() if part is not frame[0]} if frame else set()
-    if expression.kind != "WindowExpression" or function.kind != "AggregateExpression" or ends != whole:
-        raise unsupported(
-            expression,
-            "a window function over an order",
-            "Aggregates of a whole partition are kept; the first rows of groups: group_by(...).top(n, order_by=...).",
-        )
-    return asked_of(rows, function)
+def _quantile(function: Node, values: tuple[Expr, ...], condition: Expr | None) -> Asked:
+    """A value at a part of the way; with a third argument that is how often each row counts, which is not read."""
+    op, part = PERCENTILES[function.kind], values[1]
+    if not isinstance(part, Literal) or not isinstance(part.value, int | float | Decimal):
+        raise unsupported(function, "several percentiles at once", "Ask for each by itself.")
+    if function.kind == "Percentile" and len(values) > 2 and values[2] != Literal(1, LONG):
+        raise unsupported(function, "a percentile by frequencies", HINT)
+    at = 1 - float(part.value) if function["reverse"] is True else float(part.value)
+    value = cast(values[0], DOUBLE) if op == "percentile" else values[0]
+    if condition is not None:
+        value = where(condition, value)
+    return Asked(f"{op}({at})", (value,), result_type(op, value.type))

@@ -23,6 +23,7 @@ from ebbflow.relational.catalyst.expressions import bound
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.rows import Rows
 from ebbflow.relational.catalyst.tree import Node
+from ebbflow.relational.catalyst.windows import with_windows
 
 Leaf = Callable[[Node], tuple[Relation, list[int]]]
 LEAVES = {
@@ -278,18 +279,7 @@ class Plans:
         return Rows(a.Project(grouped.relation, exprs), [one.id for one in shown], self)
 
     def _window(self, node: Node) -> Rows:
-        """An aggregate of a whole partition: of the group by its keys, joined back."""
-        rows = self.rows(node.children[0])
-        width = len(rows.ids)
-        keys = tuple(rows.expr(one) for one in node["partitionSpec"])
-        asked = [groups.of_partition(rows, one) for one in node["windowExpressions"]]
-        own, before = a.columns_of(rows.relation)[:width], len(rows.relation.types)
-        found = groups.aggregated(rows.relation, keys, asked)
-        same = [a.same(key, column) for key, column in zip(keys, a.columns_of(found, before))]
-        joined = a.Join(rows.relation, found, "inner", a.conjunction(same))
-        columns = a.columns_of(joined)
-        relation = a.Project(joined, (*own, *columns[before + len(keys) :]))
-        return Rows(relation, [*rows.ids[:width], *(one.id for one in node["windowExpressions"])], self)
+        return with_windows(self.rows(node.children[0]), node)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
 from ebbflow.errors import ClusterFailed, EbbflowError
-from ebbflow.runtime.spark import session
+from ebbflow.runtime.spark import jobs, session
 from ebbflow.runtime.spark.pack import ANSWERED, FEW_ROWS, PACKED, packing, staging, taking_in
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
@@ -29,6 +29,7 @@ SEAT = "EBBFLOW_SEAT"  # in the environment of Python processes that do one kind
 
 class Cluster(Protocol):
     width: int  # tasks that can run at a time
+    doing: str  # what the next action is for, as people read it
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         """The answers of all the tasks of an order, by number."""
@@ -48,7 +49,7 @@ class SparkCluster:
     """Tasks in Spark's Python workers."""
 
     def __init__(self, spark: Any):
-        self.spark, self.jobs = spark, 0
+        self.spark, self.jobs, self.doing = spark, 0, "a step"
         self.width = parallelism(spark)
         self.numbers: dict[int, Any] = {}  # frames of the numbers of so many tasks
         self.types: dict[str, Any] = {}  # of answers; asking Spark for either again costs milliseconds
@@ -61,7 +62,7 @@ class SparkCluster:
         if tasks == 1:
             seat(frame, "narrow")
         self.jobs += 1
-        answers = dict(acted(frame.collect))
+        answers = dict(self.acted(frame.collect))
         return [bytes(answers[number]) for number in range(tasks)]
 
     def stage(
@@ -71,13 +72,17 @@ class SparkCluster:
         self.jobs += 1
         if len(frames) == 1 and has_few_rows(frames[0][1], most):
             told, frame = frames[0]
-            return acted(lambda: taken_in(told | {"tasks": 1}, frame.toArrow(), root, stays, FEW_ROWS))
+            return self.acted(lambda: taken_in(told | {"tasks": 1}, frame.toArrow(), root, stays, FEW_ROWS))
         if tasks == 1:
             found = together([self.mapped(frame, taking_in(told, root, stays), ANSWERED) for told, frame in frames])
         else:
             packed = together([self.mapped(frame, packing(told), PACKED) for told, frame in frames])
             found = self.mapped(packed.repartitionById(tasks, "dest"), staging(root, stays), ANSWERED)
-        return [bytes(row[0]) for row in acted(found.collect)]
+        return [bytes(row[0]) for row in self.acted(found.collect)]
+
+    def acted(self, action: Callable[[], Found]) -> Found:
+        with jobs.described(self.spark, self.doing):
+            return acted(action)
 
     def unread(self, functions: Sequence[Any]) -> Unread:
         """A program's functions as bytes, for which they are pickled once, whatever they drag along."""
@@ -116,7 +121,7 @@ class Here:
     """Tasks in this process, one after the other: what Spark adds is left out."""
 
     def __init__(self, width: int = 2, process: Process = PROCESS):
-        self.width, self.process, self.jobs = width, process, 0
+        self.width, self.process, self.jobs, self.doing = width, process, 0, ""
 
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         self.jobs += 1

@@ -259,7 +259,8 @@ def merged(parts: list[list[np.ndarray]]) -> list[np.ndarray]:
 
 
 def staged_file(store: Store, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, shards: np.ndarray) -> Any:
-    found, arrays = [], []
+    found: list[list[int]] = []
+    arrays: list[np.ndarray] = []
     for shard in np.unique(shards).tolist():
         a, b = np.searchsorted(shards, shard), np.searchsorted(shards, shard, "right")
         found.append([shard, len(arrays)])

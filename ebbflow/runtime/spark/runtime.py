@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 import sys
 import uuid
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.plan_json import functions_of, to_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.durable.image import Delta, links_kept, sections, segment
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import LEDGER, Files, Ledger, begin
@@ -38,10 +40,12 @@ from ebbflow.engine.host import SLICE, SLICE_IN_LOOPS, Antichain, Rows
 from ebbflow.engine.worker import LIMITS, WORKERS_AT_MOST
 from ebbflow.errors import CheckpointDiffers, DamagedFile, OtherPython, PlanError
 from ebbflow.native.memory import is_free
+from ebbflow.runtime.contract import Guard, Keeper, Staging
 from ebbflow.runtime.kept_local import manifest_for, refuse_other
-from ebbflow.runtime.local import Guard, minimal, split, together
+from ebbflow.runtime.local import minimal, split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
+from ebbflow.runtime.spark.jobs import titled
 from ebbflow.runtime.spark.task import (
     LETTERS,
     OUTPUTS,
@@ -75,7 +79,7 @@ Ref = dict[str, Any]  # rows in a file: its name and length, their number, shard
 class Staged(NamedTuple):
     """What became of frames: how many rows, their hash, and where they are now, by input."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple counts otherwise
     hash: str
     rows: dict[str, list[tuple[Rows, np.ndarray]]]  # those that came back, and what puts the edits of a key in order
     files: dict[str, list[Ref]]
@@ -127,6 +131,7 @@ class SparkRuntime:
         *("task_bytes", "rewriting", "slice_times", "reserve", "forget_times", "wide_rows", "narrow_words", "width"),
         *LIMITS,
     )
+    moments, late_outputs, recording = None, None, None
 
     def __init__(
         self,
@@ -163,7 +168,7 @@ class SparkRuntime:
         self.wide_rows, self.narrow_words, self.width = wide_rows, narrow_words, width
         self.store = store or Store(root)
         base, reserve = anywhere(max(len(self.stages), 1) * shards, reserve)
-        self.program = {
+        self.program: dict[str, Any] = {
             "key": uuid.uuid4().hex,
             "plan": to_json(graph),
             "rewriting": rewriting,
@@ -188,6 +193,7 @@ class SparkRuntime:
             for node in stage.graph.nodes
             if isinstance(node, n.Output) and node.name not in stage.exports
         }
+        self.title, self.advances = titled(list(self.outputs)), 0
         self.guard: Guard | None = None  # who refuses results, before they count, in which rows come very often
         self.watches = False  # whether it is asked of all results
         self.counted: dict[str, dict[str, int]] = {}
@@ -195,7 +201,8 @@ class SparkRuntime:
         self.staging_tasks = min(shards, STAGING_TASKS)
         self.places: dict[str, list[int]] = {}  # of inputs whose frames came
         self.is_durable = durable
-        self.release: Callable[[], object] | None = None
+        self.text_predicates: TextPredicates = {}
+        self.release: weakref.finalize | None = None
         self.words: dict[str, Any] = {}  # what the session said at the last step
         self.delivery: dict[str, Any] | None = None  # the one that was taken in last
         self.journals: dict[str, Journal] = {}
@@ -208,6 +215,26 @@ class SparkRuntime:
             self._begin()
 
     # ---- what every runtime offers ----------------------------------------------------------------
+
+    @property
+    def staging(self) -> Staging:
+        return self
+
+    @property
+    def keeper(self) -> Keeper | None:
+        return self if self.is_durable else None
+
+    @property
+    def spark(self) -> Any:
+        return self.cluster.spark  # type: ignore[attr-defined]  # asked only of a cluster that is on Spark
+
+    def rest(self) -> None:
+        """A step leaves nothing: its state is in files."""
+
+    def abandon(self) -> None:
+        """In a forked child: the directory that is removed at the end is the parent's."""
+        if self.release is not None:
+            self.release.detach()
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
         for part, stage in enumerate(self.stages):
@@ -226,6 +253,7 @@ class SparkRuntime:
         found: Ref = {"count": 0, "sums": [0, 0]}
         rows: dict[str, list[tuple[Rows, np.ndarray]]] = {}
         files: dict[str, list[Ref]] = {}
+        self.cluster.doing = f"{self.title}, rows of {titled([told['input'] for told, _ in frames])}"
         for data in sorted(self.cluster.stage(frames, tasks, self.program["root"], stays, most)):
             facts, arrays = blobs.read(data)
             if "refused" in facts:
@@ -291,6 +319,7 @@ class SparkRuntime:
     def advance(self, frontiers: dict[str, Antichain]) -> None:
         if self.is_durable:
             self.ledger.refuse_if_lost()
+        self.advances += 1
         with interrupts.allowed():
             step = Step(self, frontiers)
             step.run()
@@ -354,9 +383,15 @@ class SparkRuntime:
 
     # ---- what a durable one does -------------------------------------------------------------------
 
-    def journal(self, name: str, alive: Callable[[], np.ndarray], size: Callable[[], int] | None = None) -> np.ndarray:
+    def journal(
+        self,
+        name: str,
+        alive: Callable[[], np.ndarray],
+        size: Callable[[], int] | None = None,
+        beside: Callable[[], np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Have a journal of this name; its words as of the last step."""
-        journal = self.journals[name] = Journal(alive, size)
+        journal = self.journals[name] = Journal(alive, size, beside)
         return journal.read(self._found.pop(name, []))
 
     def commit(self, words: dict[str, Any]) -> None:
@@ -416,7 +451,8 @@ class SparkRuntime:
 
     def _keep_rows(self) -> list[File]:
         """Rows that a stage was given and has not taken, as a file."""
-        told, arrays = [], []
+        told: list[list[Any]] = []
+        arrays: list[np.ndarray] = []
         for part, held in enumerate(self.buffered):
             for name, blocks in held.items():
                 if blocks:
@@ -469,7 +505,7 @@ class SparkRuntime:
         said = ledger.state
         self.state = State.from_json(said)
         lengths = dict(map(tuple, self.state.texts))
-        self.texts.tell(list(lengths), lambda name: tuple(blobs.read(ledger.get(TEXTS, name))[1]), None)
+        self.texts.tell(list(lengths), lambda name: (*blobs.read(ledger.get(TEXTS, name))[1],), None)  # type: ignore[arg-type, return-value]
         read: dict[str, dict[str, Delta]] = {}
         for section, chain in said["journals"].items():
             for name in chain:
@@ -623,7 +659,17 @@ class Step:
                         self.finish_narrow(part, letters, agreed, rows, times)
                         return
                 work = {"part": part, "how": "resume", "letters": letters, "agreed": agreed}
-                met = self.superstep([{"shards": shards, "works": [work]} for shards in seats])
+                resumed = [{"shards": shards, "works": [work]} for shards in seats]
+                met = self.superstep(resumed, self.round_told(part, met[0]["loop"], agreed))
+
+    def round_told(self, part: int, loop: list[int] | None, agreed: int) -> str:
+        """Where a step stands: the round of the loop that it is at the head of."""
+        if loop is None:
+            return ""
+        number, shift, bits = loop
+        return (
+            f", round {(agreed >> shift) & ((1 << bits) - 1)} of {loop_name(self.runtime.stages[part].graph, number)}"
+        )
 
     def slices(self, part: int, rows: dict[str, Rows]) -> list[np.ndarray] | None:
         """The times of a step, so many at once: what runs together must agree on them.  None: they are too many."""
@@ -670,9 +716,14 @@ class Step:
         self.arrays += arrays
         return list(range(first, len(self.arrays)))
 
-    def superstep(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Give the tasks their orders and take in their answers; letters in these are kept for the next ones."""
+    def superstep(self, tasks: list[dict[str, Any]], where: str = "") -> list[dict[str, Any]]:
+        """Give the tasks their orders and take in their answers; letters in these are kept for the next ones.
+
+        where: in which round of which loop, if they are in one.
+        """
         runtime = self.runtime
+        number = runtime.step + 1 if runtime.is_durable else runtime.advances
+        runtime.cluster.doing = f"{runtime.title}, step {number}{where}"
         parts = {work["part"] for task in tasks for work in task["works"]}
         for task in tasks:
             sections = [f"{p}/{i}" for p in sorted(parts) for i in task["shards"]]
@@ -743,6 +794,16 @@ class Step:
         kept = links_kept(weights, weight(self.fresh), max(live, sum(weights)), lambda k: weight(ids_from(k)))
         data = blobs.write(None, part_of(texts.pool, ids_from(kept)))
         self.state.texts = [*parts[:kept], [self.store.put(TEXTS, [data]), len(data)]]
+
+
+def loop_name(graph: Graph, number: int) -> str:
+    """A loop by the name of its variable, or by the one output where it is the only loop."""
+    named = [graph.names[i] for i, node in enumerate(graph.nodes)
+             if isinstance(node, n.Feedback) and node.loop == number and i in graph.names]  # fmt: skip
+    outputs = [node.name for node in graph.nodes if isinstance(node, n.Output)]
+    if not named and len(graph.loops) == len(outputs) == 1:
+        named = outputs
+    return titled(named) if named else f"loop {number}"
 
 
 def is_due(time: Sequence[int], upper: Antichain) -> bool:

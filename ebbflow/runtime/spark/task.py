@@ -155,7 +155,7 @@ class Hosting:
         for i in shards:
             shard, chain = self.shards[part, i], chains[f"{part}/{i}"]
             if chain and not (shard.is_clean and shard.pages.chain == chain):
-                shard.pages.catch_up(chain, lambda name, which=f"{part}/{i}": section(name, which))
+                shard.pages.catch_up(chain, lambda name, which=f"{part}/{i}": section(name, which))  # type: ignore[misc]
             shard.is_new = shard.is_clean = False
         return host
 
@@ -319,6 +319,7 @@ class Task:
         met = host.to_barrier(found)
         self.is_large = True
         self.answer |= {"finished": met.finished, "at_loop": met.at_loop, "least": met.least, "pending": met.pending}
+        self.answer["loop"] = met.loop
         self.answer["letters"] = [
             [sender, to, self.file_or_arrays(LETTERS, (words,))] for (sender, to), words in sorted(met.outboxes.items())
         ]

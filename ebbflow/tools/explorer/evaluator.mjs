@@ -881,7 +881,8 @@ function compiled(expr, names, types) {
     const fn = exactly(SEEING[expr.call], from);
     return (row) => fn(...parts.map((part) => part(row)));
   }
-  if (!(expr.call in STRICT)) {
+  const trims = /^[lr]?trim$/.test(expr.call) && expr.args.length > 1; // of other letters than spaces
+  if (trims || !(expr.call in STRICT)) {
     throw new Refusal("PlanError", `The plan computes "${expr.call}", which the explorer does not know.`);
   }
   const fn = STRICT[expr.call](from[0], from, type);
@@ -935,6 +936,8 @@ const precedes = (s, t) => s.every((c, i) => c <= t[i]);
 
 // ---- reductions -----------------------------------------------------------------------------
 
+const AGGREGATES = ["count_rows", "count", "sum", "avg", "min", "max", "any_value", "count_distinct"];
+
 function aggregate(op, at, type, group) {
   let count = 0n;
   if (op === "count_rows") {
@@ -979,6 +982,10 @@ function grouped(rows, at) {
 }
 
 function byAggregates(asked, schema, at) {
+  const other = asked.find(([op]) => !AGGREGATES.includes(op));
+  if (other) {
+    throw new Refusal("PlanError", `The plan computes the aggregate "${other[0]}", which the explorer does not know.`);
+  }
   const columns = asked.map(([op, column]) => [op, column === null ? -1 : schema.names.indexOf(column)]);
   return (rows) => {
     const found = new Map();
@@ -1206,6 +1213,8 @@ class Plan {
         return byAggregates(reducer.aggregates, schema, at);
       case "top":
         return byTop(reducer.n, reducer.order, schema, at);
+      case "window":
+        throw new Refusal("PlanError", "The program has window functions, which the explorer shows and does not compute.");
     }
     throw new Refusal("PlanError", `The plan reduces by "${reducer.by}", which the explorer does not know.`);
   }

@@ -497,7 +497,15 @@ async function poll() {
 
 // ---- all of it ------------------------------------------------------------------------------
 
-if (/^#(light|dark)$/.test(location.hash)) document.documentElement.dataset.theme = location.hash.slice(1);
+function takeTheme() {
+  if (/^#(light|dark)$/.test(location.hash)) document.documentElement.dataset.theme = location.hash.slice(1);
+}
+
+takeTheme();
+window.addEventListener("hashchange", takeTheme);
+if (document.body.className === "figure" && window.parent !== window) { // the text around it may give it the height it needs
+  new ResizeObserver(() => window.parent.postMessage({ ebbflow: Math.ceil(document.body.getBoundingClientRect().height) }, "*")).observe(document.body);
+}
 for (const part of ["plan", "lattice", "rows", "story", "inputs"]) at(`part-${part}`).hidden = !data.parts.includes(part);
 readGiven(data.inputs);
 const planView = new PlanView(at("plan"), data, choose);

@@ -36,7 +36,7 @@ from ebbflow.frontend.building.collection import Collection
 from ebbflow.tools.explorer.recording import Recording, recorded, refuse_what_needs_python
 
 EXACT = 2**53  # whole numbers below are doubles too
-NARROW, WIDE, TALL, LOW = 70.0, 220.0, 36.0, 22.0  # of a box, in pixels
+NARROW, WIDE, LOW, NEXT_LINE = 70.0, 220.0, 22.0, 13.5  # of a box, in pixels; and each line after its first
 LETTER = 6.2
 MODULES = ("evaluator", "elements", "provenance", "story", "lattice", "plan_view", "records", "timeline", "inputs",
            "telling", "page")  # fmt: skip  # each imports only from those before it
@@ -247,8 +247,9 @@ def positions(graph: Graph) -> dict[str, Any]:
 
 def _size(graph: Graph, number: int) -> tuple[float, float]:
     words = _words(graph, number)
-    longest = max(len(words["kind"]) * 1.15 + 4, len(words["detail"]))  # beside the kind stands a count
-    return min(max(NARROW, longest * LETTER + 16), WIDE), TALL if words["detail"] else LOW
+    more = [words[name] for name in ("detail", "place") if words[name]]
+    longest = max(len(words["kind"]) * 1.15 + 4, *map(len, more), 0)  # beside the kind stands a count
+    return min(max(NARROW, longest * LETTER + 16), WIDE), LOW + NEXT_LINE * len(more)
 
 
 def _words(graph: Graph, number: int) -> dict[str, str]:

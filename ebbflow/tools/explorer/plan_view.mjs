@@ -37,6 +37,7 @@ class PlanView {
       node.append(drawn("rect", { class: "box", x, y, width: w, height: h, rx: 5 }));
       node.append(drawn("text", { x: x + 7, y: y + 15 }, cut(kind, w, 6.6)));
       if (detail) node.append(drawn("text", { class: "detail", x: x + 7, y: y + 29 }, cut(detail, w, 5.6)));
+      if (line) node.append(drawn("text", { class: "detail", x: x + 7, y: y + (detail ? 42 : 29) }, cut(line, w, 5.6)));
       node.append(drawn("text", { class: "detail total", x: x + w - 5, y: y + 13, "text-anchor": "end" }));
       node.addEventListener("click", () => choose(i));
       this.nodes.set(i, node);
@@ -65,6 +66,17 @@ class PlanView {
       node.setAttribute("tabindex", chosen ? 0 : -1);
     }
     this.chosen = i;
+    this.reveal(i);
+  }
+
+  /** Scroll the plan, and not the page, until the box is in sight. */
+  reveal(i) {
+    const box = this.nodes.get(i)?.querySelector(".box").getBBox();
+    if (!box) return;
+    const { place } = this;
+    const into = (at, from, far, seen) => (at < from || at + far > from + seen ? Math.max(0, at - (seen - far) / 2) : from);
+    place.scrollTop = into(box.y, place.scrollTop, box.height, place.clientHeight);
+    place.scrollLeft = into(box.x, place.scrollLeft, box.width, place.clientWidth);
   }
 
   /** The node of which the story tells now. */

@@ -91,7 +91,7 @@ class Recording:
 class Recorder(LocalRuntime):
     """The engine, with what it is fed noted once the step is done."""
 
-    advance_moment = None  # type: ignore[assignment]  # every change goes by feed
+    moments = None  # every change goes by feed
 
     def __init__(self, graph: Graph, recording: Recording, **options: Any):
         super().__init__(graph, **options)

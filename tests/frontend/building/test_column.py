@@ -208,7 +208,6 @@ def test_an_unknown_column_is_answered_with_near_names():
         ("fillna", "fill_null(value)"),
         ("isna", "is_null()"),
         ("mean", "ebb.avg"),
-        ("over", "join the result back"),
         ("is_nul", '"is_null"'),
         ("between_", '"between"'),
     ],

@@ -148,7 +148,7 @@ def test_reduce_puts_keys_in_front(sales):
         (lambda g: g.agg(x=F.count_distinct("n", "day")), EbbflowError, "takes one column"),
         (lambda g: g.agg(x=F.first("n")), EbbflowError, "no first row"),
         (lambda g: g.summ("n"), UnknownMethod, '"sum"'),
-        (lambda g: g.pivot("n"), UnknownMethod, "ebb.when"),
+        (lambda g: g.pivot("n"), NotAnExpression, "the values that become columns"),
         (lambda g: g.agg(x=ebb.sum(ebb.sum("n"))), NotAnExpression, "one value for a group"),
         (lambda g: g.agg(_count=ebb.count()), EbbflowError, "_count"),
     ],

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.operators import node as kinds
-from ebbflow.operators.block import CHOSEN, COLUMNS_AT, set_column
+from ebbflow.operators.block import Block, set_column
 from ebbflow.operators.exchange import outbox
 from ebbflow.trace import heap as h
 from tests.trace.heaps import Bench
@@ -15,9 +15,9 @@ LANES = st.integers(-(2**63), 2**63 - 1)
 def sending(workers, places=(0,)):
     """A worker, the first of so many, and a node of two lanes that others have too."""
     bench = Bench()
-    bench[h.WORKERS] = workers
+    bench.header.workers = workers
     nd = bench.node(kinds.PASS, lanes=2)
-    bench.H[nd + kinds.PARTITION_LANES] = bench.heap.keep([len(places), *places])
+    kinds.Node(nd).partition_lanes = bench.heap.keep([len(places), *places])
     return bench, nd
 
 
@@ -25,10 +25,10 @@ def letters(bench, workers):
     """What a worker has for each: node, rounds, and the rows of a run, `rank, diff, lanes` each."""
     found = []
     for other in range(workers):
-        words, at, runs = bench.heap.vector(bench.W + h.OUTBOXES + h.VECTOR * other).tolist(), 0, []
+        words, at, runs = bench.heap.vector(h.Worker(bench.W).outboxes[other]).tolist(), 0, []
         while at < len(words):
-            lanes, node, rounds, count = words[at : at + outbox.RUN]
-            step, at = outbox.ROW_LANES + lanes, at + outbox.RUN
+            lanes, node, rounds, count = words[at : at + outbox.Run.SIZE]
+            step, at = outbox.SentRow.SIZE + lanes, at + outbox.Run.SIZE
             runs.append((node, rounds, [tuple(words[at + i * step : at + (i + 1) * step]) for i in range(count)]))
             at += count * step
         found.append(runs)
@@ -38,17 +38,15 @@ def letters(bench, workers):
 @given(st.tuples(LANES, LANES), LANES, st.integers(1, 64))
 def test_the_owner_of_a_row_is_one_of_the_workers_and_decided_by_its_place_alone(row, other, workers):
     bench, nd = sending(workers, places=(1,))
-    owners = {int(outbox.owner_of(bench.H, bench.W, nd, bench.heap.keep([a, row[1]]))) for a in (row[0], other)}
+    owners = {int(outbox.owner_of(bench.W, nd, bench.heap.keep([a, row[1]]))) for a in (row[0], other)}
     assert len(owners) == 1 and owners <= set(range(workers))
-    bench.H[nd + kinds.PARTITION_LANES] = bench.heap.keep([0])
-    assert (
-        outbox.owner_of(bench.H, bench.W, nd, bench.heap.keep(row)) == 0
-    )  # with no lanes to go by, one worker has all
+    kinds.Node(nd).partition_lanes = bench.heap.keep([0])
+    assert outbox.owner_of(bench.W, nd, bench.heap.keep(row)) == 0  # with no lanes to go by, one worker has all
 
 
 def test_owners_are_spread():
     bench, nd = sending(3)
-    owners = Counter(int(outbox.owner_of(bench.H, bench.W, nd, bench.heap.keep([i, 0]))) for i in range(3000))
+    owners = Counter(int(outbox.owner_of(bench.W, nd, bench.heap.keep([i, 0]))) for i in range(3000))
     assert all(800 < owners[i] < 1200 for i in range(3))
 
 
@@ -57,7 +55,7 @@ def test_rows_for_one_node_at_one_round_that_follow_each_other_share_their_run(r
     bench, nd = sending(3)
     posted = [[], [], []]
     for rank, (owner, rounds, value) in enumerate(rows):
-        outbox.send_row(bench.H, bench.W, nd, owner, bench.heap.keep([value, -value]), rounds, rank, 1, 2)
+        outbox.send_row(bench.W, nd, owner, bench.heap.keep([value, -value]), rounds, rank, 1, 2)
         if not posted[owner] or posted[owner][-1][1] != rounds:
             posted[owner].append((0, rounds, []))
         posted[owner][-1][2].append((rank, 1, value, -value))
@@ -74,20 +72,20 @@ def test_rows_for_one_node_at_one_round_that_follow_each_other_share_their_run(r
 def test_a_block_is_posted_as_its_rows_would_be(rows, places, workers, sign):
     (block, nd), (singly, _) = (sending(workers, places) for _ in range(2))
     n, held = len(rows), []
-    b = block[h.BLOCK]
+    b = block.header.block
     for k in range(2):
         held.append(block.heap.keep([row[k] for row in rows] or [0]))
-        set_column(block.H, b + COLUMNS_AT, k, held[-1], 1)
+        set_column(Block(b).columns, k, held[-1], 1)
     ranks, diffs = block.heap.keep(list(range(1, n + 2))), block.heap.keep([row[2] for row in rows] or [0])
     bank = block.heap.keep([0] * 2 * 256)
-    kept = outbox.send_others(block.H, block.W, nd, 2, bank, 5, ranks, 1, diffs, 1, sign, n)
+    kept = outbox.send_others(block.W, nd, 2, bank, 5, ranks, 1, diffs, 1, sign, n)
     stays = []
     for i, (x, y, diff) in enumerate(rows):
         row = singly.heap.keep([x, y])
-        owner = outbox.owner_of(singly.H, singly.W, nd, row)
+        owner = outbox.owner_of(singly.W, nd, row)
         if owner == 0:
             stays.append(i)
         else:
-            outbox.send_row(singly.H, singly.W, nd, owner, row, 5, i + 1, diff * sign, 2)
+            outbox.send_row(singly.W, nd, owner, row, 5, i + 1, diff * sign, 2)
     assert letters(block, workers) == letters(singly, workers)
-    assert kept == len(stays) == n or [int(block.H[b + CHOSEN + i]) for i in range(kept)] == stays
+    assert kept == len(stays) == n or [int(Block(b).chosen[i]) for i in range(kept)] == stays

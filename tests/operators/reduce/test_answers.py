@@ -13,9 +13,10 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.engine.worker import bagged, summed, topped
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
+from ebbflow.operators.reduce.ordered_values import answer_bag
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.trace import heap as h
-from ebbflow.trace.table import FOLDS
+from ebbflow.trace import table as t
 from tests.trace.heaps import Bench, lane, real
 
 CENTS = Type("decimal", 9, 2)
@@ -63,24 +64,24 @@ class Asked:
 
     def __init__(self, spec, rows, types, op=r.BAGGED, folds=0):
         self.bench = bench = Bench()
-        bench[h.POOL] = POOL.address
+        bench.header.pool = POOL.address
         self.nd = bench.node(kinds.REDUCE, 1, (2 + len(types), 3))
-        bench.H[self.nd + kinds.SPEC], bench.H[self.nd + kinds.OP] = bench.heap.keep(spec), op
-        bench.H[self.nd + kinds.NUMBER] = 7
+        kinds.Node(self.nd).spec, kinds.Node(self.nd).op = bench.heap.keep(spec), op
+        kinds.Node(self.nd).number = 7
         self.step = 1 + len(types)
         words = [x for row, count in rows for x in (count, *map(encoded, row, types))]
         self.values, self.count = bench.heap.keep(words), len(rows)
 
     def bag(self):
-        r.answer_bag(self.bench.H, self.bench.W, self.nd, self.values, self.count, self.step, 5)
+        answer_bag(self.bench.W, self.nd, self.values, self.count, self.step, 5)
         return self.answer()
 
     def top(self):
-        r.answer_top(self.bench.H, self.bench.W, self.nd, self.values, self.count, self.step)
+        r.answer_top(self.bench.W, self.nd, self.values, self.count, self.step)
         return self.answer()
 
     def answer(self):
-        return self.bench.vector(self.bench.W + h.WANT)
+        return self.bench.vector(h.Worker(self.bench.W).want)
 
 
 def aggregate(op, column, rows):
@@ -174,8 +175,8 @@ def test_an_aggregate_is_what_plain_python_makes_of_the_multiset(case, data):
             overflows = True
         else:
             assert same(decoded(word, result_type(op, name)), right), (op, name)
-    assert asked.bench[h.ERROR] == (h.OVERFLOW if overflows else 0)
-    assert asked.bench[h.ERROR_NODE] == (7 if overflows else 0)
+    assert asked.bench.header.error == (h.OVERFLOW if overflows else 0)
+    assert asked.bench.header.error_node == (7 if overflows else 0)
 
 
 @settings(max_examples=60)
@@ -192,17 +193,17 @@ def test_sums_kept_as_accumulators_answer_like_the_bag(rows, random):
     asked = Asked(spec, [], [LONG, DOUBLE], r.SUMMED)
     bench = asked.bench
     tb = bench.table(asked.nd)
-    bench.H[tb + FOLDS] = bench.heap.keep(folds)
-    acc = bench.heap.zeros(folds[accumulators.WORDS])
+    t.Table(tb).folds = bench.heap.keep(folds)
+    acc = bench.heap.zeros(folds[0])
     listed = list(rows.items())
     random.shuffle(listed)
     for row, count in listed:
         values = bench.heap.keep([encoded(row[0], LONG), encoded(row[1], DOUBLE)])
-        accumulators.add_row(bench.H, int(bench.H[tb + FOLDS]), acc, values, count)
-    r.answer_sums(bench.H, bench.W, asked.nd, acc, 5)
+        accumulators.add_row(int(t.Table(tb).folds), acc, values, count)
+    r.answer_sums(bench.W, asked.nd, acc, 5)
     right = bag.bag()
-    assert bench[h.ERROR] == bag.bench[h.ERROR]
-    if not bench[h.ERROR]:
+    assert bench.header.error == bag.bench.header.error
+    if not bench.header.error:
         assert asked.answer() == right
 
 
@@ -261,7 +262,7 @@ def test_places_are_sorted_by_a_lane(case):
     bench = asked.bench
     order = bench.heap.keep(range(len(rows)))
     shape = {"a": r.WHOLE, "x": r.REAL, "t": r.TEXT}[name]
-    r.sort_by_lane(bench.H, bench.W, order, len(rows), asked.values, 2, 0, shape)
+    r.sort_by_lane(bench.W, order, len(rows), asked.values, 2, 0, shape)
     found = [list(rows)[place][0] for place in bench.words(order, len(rows))]
     assert [repr(v) for v in found] == [
         repr(v) for v in sorted((row[0] for row in rows), key=lambda v: rank_of(v, SCHEMA[name]))
@@ -279,10 +280,10 @@ def test_a_double_survives_its_lane(x):
 @pytest.mark.parametrize("total", [-2, 0, 1, 5])
 def test_distinct_and_count_need_the_total_alone(total):
     asked = Asked([2], [], [LONG], r.DISTINCT)
-    r.answer_total(asked.bench.H, asked.bench.W, asked.nd, total)
+    r.answer_total(asked.bench.W, asked.nd, total)
     assert asked.answer() == ([1] if total > 0 else [])
     asked = Asked([2], [], [LONG], r.COUNTED)
-    r.answer_total(asked.bench.H, asked.bench.W, asked.nd, total)
+    r.answer_total(asked.bench.W, asked.nd, total)
     assert asked.answer() == ([1, total, total] if total else [])
 
 

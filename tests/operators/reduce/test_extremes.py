@@ -9,6 +9,7 @@ from ebbflow.engine.worker import bagged
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce import extremes
+from ebbflow.operators.reduce.ordered_values import answer_bag
 from ebbflow.trace import heap as h
 from tests.operators.reduce.test_answers import IDS, POOL
 from tests.trace.heaps import Bench
@@ -19,18 +20,18 @@ DIFFS = st.integers(-2, 3)
 
 def node_of(bench, ops, type=LONG):
     aggregates = tuple(n.Aggregate(op, None if op == "count_rows" else "a", op) for op in ops)
-    bench[h.POOL] = POOL.address
+    bench.header.pool = POOL.address
     nd = bench.node(kinds.REDUCE, 1, (3, 2 + len(ops)))
     spec = bagged(n.Aggregates(aggregates), ("a",), Schema((Field("a", type),)))
-    bench.H[nd + kinds.SPEC], bench.H[nd + kinds.OP] = bench.heap.keep(spec), r.BAGGED
+    kinds.Node(nd).spec, kinds.Node(nd).op = bench.heap.keep(spec), r.BAGGED
     return nd
 
 
 def both_answers(bench, nd, s, v, vn):
-    extremes.answer_running(bench.H, bench.W, nd, s, v)
-    ran = bench.vector(bench.W + h.WANT)
-    r.answer_bag(bench.H, bench.W, nd, v, vn, 2, 0)
-    return ran, bench.vector(bench.W + h.WANT)
+    extremes.answer_running(bench.W, nd, s, v)
+    ran = bench.vector(h.Worker(bench.W).want)
+    answer_bag(bench.W, nd, v, vn, 2, 0)
+    return ran, bench.vector(h.Worker(bench.W).want)
 
 
 @settings(max_examples=60, deadline=None)
@@ -43,9 +44,9 @@ def test_a_running_answer_is_that_of_looking_at_all_values(lanes, changes, first
     bench = Bench()
     nd = node_of(bench, OPS)
     v = bench.heap.keep([word for i, lane in enumerate(lanes) for word in (first if i % 3 == 0 else 0, lane)])
-    s = extremes.open_running(bench.H, bench.W, nd, v, len(lanes))
+    s = extremes.open_running(bench.W, nd, v, len(lanes))
     for place, diff in changes:
-        extremes.change_count(bench.H, s, v, place % len(lanes), diff)
+        extremes.change_count(s, v, place % len(lanes), diff)
         ran, looked = both_answers(bench, nd, s, v, len(lanes))
         assert ran == looked
 
@@ -54,13 +55,13 @@ def test_text_runs_in_the_order_of_text():
     bench = Bench()
     nd = node_of(bench, ("min", "max"), STRING)
     v = bench.heap.keep([word for lane in IDS.values() for word in (0, lane)])
-    s = extremes.open_running(bench.H, bench.W, nd, v, len(IDS))
+    s = extremes.open_running(bench.W, nd, v, len(IDS))
     for place in (2, 0, 3, 1):
-        extremes.change_count(bench.H, s, v, place, 1)
+        extremes.change_count(s, v, place, 1)
         ran, looked = both_answers(bench, nd, s, v, len(IDS))
         assert ran == looked
     for place in (0, 3, 2, 1):
-        extremes.change_count(bench.H, s, v, place, -1)
+        extremes.change_count(s, v, place, -1)
         ran, looked = both_answers(bench, nd, s, v, len(IDS))
         assert ran == looked
 
@@ -73,10 +74,10 @@ def test_ends_of_a_word(word):
 
 def test_only_counts_and_ends_of_one_lane_run():
     bench = Bench()
-    assert extremes.can_run(bench.H, node_of(bench, OPS), extremes.MANY_VALUES, 2)
-    assert not extremes.can_run(bench.H, node_of(bench, OPS), extremes.MANY_VALUES - 1, 2)
-    assert not extremes.can_run(bench.H, node_of(bench, OPS), extremes.MANY_VALUES, 3)
-    assert not extremes.can_run(bench.H, node_of(bench, ("min", "sum")), extremes.MANY_VALUES, 2)
+    assert extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 2)
+    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES - 1, 2)
+    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 3)
+    assert not extremes.can_run(node_of(bench, ("min", "sum")), extremes.MANY_VALUES, 2)
 
 
 @settings(max_examples=25, deadline=None)

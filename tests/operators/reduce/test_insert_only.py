@@ -5,7 +5,6 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.operators import node as kinds
-from ebbflow.trace import table as t
 
 SEALED = {"seal_rows": 16, "keep_records": 0}
 
@@ -61,11 +60,7 @@ def shown(flow, steps, **options):
             live.advance_to(time + 1)
             worker = live._runtime.parts[0].host.workers[0]
             records.append(
-                sum(
-                    int(worker.H[int(worker.H[nd + kinds.TB]) + t.COUNT])
-                    for nd in worker.at
-                    if worker.H[nd + kinds.KIND] == kinds.REDUCE
-                )
+                sum(int(kinds.Node(nd).table.count) for nd in worker.at if kinds.Node(nd).kind == kinds.REDUCE)
             )
         return sorted(live.changes("out").rows()), records
 

@@ -22,34 +22,34 @@ def with_a_past():
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=120))
 def test_each_value_has_one_line_whether_few_or_many(lanes):
     key = Key("each", 1)
-    H, W = key.bench.H, key.bench.W
-    so = int(t.segment_of(H, key.tb, key.rc, 1))
-    number = presence_by_round.run_of(H, W, key.nd, key.rc)
+    W = key.bench.W
+    so = int(t.segment_of(key.tb, key.rc, 1))
+    number = presence_by_round.run_of(W, key.nd, key.rc)
     seen = []
     for lane in lanes:
         if lane not in seen:
             seen.append(lane)
-        place = presence_by_round.line_of(H, W, number, key.sg, so, key.w, key.bench.heap.keep([lane]))
+        place = presence_by_round.line_of(W, number, key.sg, so, key.w, key.bench.heap.keep([lane]))
         assert place == seen.index(lane)
-    run = int(H[W + h.RUNS + h.PTR]) + number * presence_by_round.RUN
-    assert H[run + presence_by_round.LINE_COUNT] == len(seen)
-    assert (H[run + presence_by_round.MASK_OF] > 0) == (len(seen) > value_index.FEW)
+    run = int(h.Worker(W).runs.pointer) + number * presence_by_round.PresenceRun.SIZE
+    assert presence_by_round.PresenceRun(run).line_count == len(seen)
+    assert (presence_by_round.PresenceRun(run).mask > 0) == (len(seen) > value_index.FEW)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([1, -1]))))
 def test_points_are_in_the_order_of_their_ranks_each_once(events):
     key = Key("each", 1)
-    H, W = key.bench.H, key.bench.W
-    so = int(t.segment_of(H, key.tb, key.rc, 1))
-    number = presence_by_round.run_of(H, W, key.nd, key.rc)
-    presence_by_round.line_of(H, W, number, key.sg, so, key.w, key.bench.heap.keep([7]))
-    at = int(H[int(H[W + h.RUNS + h.PTR]) + presence_by_round.FIRST_LINE])
+    W = key.bench.W
+    so = int(t.segment_of(key.tb, key.rc, 1))
+    number = presence_by_round.run_of(W, key.nd, key.rc)
+    presence_by_round.line_of(W, number, key.sg, so, key.w, key.bench.heap.keep([7]))
+    at = int(presence_by_round.PresenceRun(h.Worker(W).runs.pointer).first_line)
     for rank, diff in events:
-        presence_by_round.add_point(H, W, at, rank, diff)
-    base = int(H[W + h.PRESENCE_LINES + h.PTR])
+        presence_by_round.add_point(W, at, rank, diff)
+    base = int(h.Worker(W).presence_lines.pointer)
     words = key.bench.words(
-        base + int(H[base + at + presence_by_round.POINTS]),
-        presence_by_round.POINT * int(H[base + at + presence_by_round.POINT_COUNT]),
+        base + int(presence_by_round.Line(base + at).points),
+        presence_by_round.Point.SIZE * int(presence_by_round.Line(base + at).point_count),
     )
     expected = []
     for rank in sorted({rank for rank, _ in events}):
@@ -63,11 +63,11 @@ def test_a_value_whose_points_cancel_owes_nothing():
     key.add(2, 1, 1, 8)
     key.visit()
     key.bench.next_slice()
-    before = key.bench[h.VISITS]
+    before = key.bench.header.visits
     key.add(0, 3, 1, 8)
     key.add(0, 3, -1, 8)
     assert key.visit() == []
-    assert key.bench[h.VISITS] - before == 1  # although it has an entry at 2
+    assert key.bench.header.visits - before == 1  # although it has an entry at 2
 
 
 @pytest.mark.interpreted
@@ -82,9 +82,9 @@ def test_entries_at_later_rounds_wait_until_their_rounds():
 
 def test_where_there_are_too_many_runs_the_key_is_visited_without():
     key = with_a_past()
-    key.bench[h.PRESENCE_SLICE] = key.bench[h.STEP]
-    key.bench[h.RUNS + h.LEN] = presence_by_round.RUN << presence_by_round.RUN_BITS
+    key.bench.header.presence_slice = key.bench.header.step
+    key.bench.header.runs.length = presence_by_round.PresenceRun.SIZE << presence_by_round.RUN_BITS
     key.add(0, 1, 1, 7)
     key.add(0, 2, -1, 7)
     assert key.visit() == [(0, 1, 1, (7,)), (0, 2, -1, (7,))]
-    assert key.bench.H[key.rc + 1 + t.HEAD] == 0
+    assert t.Marks(key.rc + 1).head == 0

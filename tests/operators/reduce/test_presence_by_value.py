@@ -13,19 +13,18 @@ from tests.trace.heaps import Bench
 @given(st.lists(st.integers(-40, 40), max_size=120))
 def test_each_value_is_found_at_its_place_whether_few_or_many(lanes):
     bench = Bench()
-    H, W = bench.H, bench.W
+    W = bench.W
     mask, seen = 0, []
     for lane in lanes:
-        mask = int(presence_by_value.add_value(H, W, bench.heap.keep([lane]), 1, mask))
+        mask = int(presence_by_value.add_value(W, bench.heap.keep([lane]), 1, mask))
         if lane not in seen:
             seen.append(lane)
     assert (mask > 0) == (len(seen) > value_index.FEW)
-    values, slots = int(H[W + h.VALUES + h.PTR]), int(H[W + h.SLOTS + h.PTR])
+    values, slots = int(h.Worker(W).values.pointer), int(h.Worker(W).slots.pointer)
     for lane in range(-41, 42):
         place = value_index.index_among(
-            H,
-            values + presence_by_value.LANES_AT,
-            1 + presence_by_value.LANES_AT,
+            values + presence_by_value.Value.SIZE,
+            1 + presence_by_value.Value.SIZE,
             len(seen),
             bench.heap.keep([lane]),
             1,
@@ -51,10 +50,10 @@ def test_values_that_a_slice_does_not_touch_are_not_answered_again(depth):
         key.add(at(key, value % 3), 1, 1, value)
     assert len(key.visit()) == 100
     key.bench.next_slice()
-    before = key.bench[h.EVALS]
+    before = key.bench.header.evals
     key.add(at(key, 1), 1, -1, 1)
     assert key.visit() == [(at(key, 1), 1, -1, (1,))]
-    assert key.bench[h.EVALS] - before == 1
+    assert key.bench.header.evals - before == 1
 
 
 @pytest.mark.interpreted
@@ -65,7 +64,7 @@ def test_a_value_is_looked_at_only_where_its_own_entries_are(depth):
     key.add(at(key, 2), 1, 1, 8)
     assert sorted(key.visit()) == [(at(key, 2), 1, 1, (8,)), (at(key, 5), 1, 1, (7,))]
     key.bench.next_slice()
-    before = key.bench[h.VISITS]
+    before = key.bench.header.visits
     key.add(at(key, 1), 1, 1, 8)  # earlier than it was: at 2 it is said once too often
     assert sorted(key.visit()) == [(at(key, 1), 1, 1, (8,)), (at(key, 2), 1, -1, (8,))]
-    assert key.bench[h.VISITS] - before == 2  # nothing is owed for the value at 5
+    assert key.bench.header.visits - before == 2  # nothing is owed for the value at 5

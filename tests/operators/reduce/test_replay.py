@@ -33,14 +33,14 @@ class Key:
         self.bench = bench = Bench(coordinates=width, general=True)
         self.w, self.w1 = 2 + lanes, 3
         self.nd = bench.node(kinds.REDUCE, 1, (self.w, self.w1))
-        bench.H[self.nd + kinds.OP], bench.H[self.nd + kinds.SPEC] = op, bench.heap.keep(spec)
+        kinds.Node(self.nd).op, kinds.Node(self.nd).spec = op, bench.heap.keep(spec)
         self.tb = bench.table(self.nd)
         self.rc = bench.record(self.tb, (0,))
-        self.input, self.output = (int(t.segment_of(bench.H, self.tb, self.rc, f)) for f in (0, 1))
+        self.input, self.output = (int(t.segment_of(self.tb, self.rc, f)) for f in (0, 1))
 
     def touch(self):
-        s.touch(self.bench.H, self.bench.W, self.input, self.w)
-        s.touch(self.bench.H, self.bench.W, self.output, self.w1)
+        s.touch(self.bench.W, self.input, self.w)
+        s.touch(self.bench.W, self.output, self.w1)
 
     def add(self, time, diff, values):
         self.bench.push(self.input, self.w, 0, self.bench.rank(time), diff, values)
@@ -50,12 +50,12 @@ class Key:
 
     def replay(self, asks):
         self.touch()
-        self.bench[h.DELTA + h.LEN] = 0
-        r.replay(self.bench.H, self.bench.W, self.nd, self.tb, self.rc, 0, asks)
+        self.bench.header.delta.length = 0
+        r.replay(self.bench.W, self.nd, self.tb, self.rc, 0, asks)
 
     def asked(self):
         """The groups asked about: time, then rows (count, values)."""
-        words, at, found = self.bench.vector(self.nd + kinds.CALL_ARGS), 0, []
+        words, at, found = self.bench.vector(kinds.Node(self.nd).call_args), 0, []
         while at < len(words):
             rows = words[at + 2]
             width = self.w - 1
@@ -65,12 +65,12 @@ class Key:
         return found
 
     def owed(self):
-        words = self.bench.vector(self.nd + kinds.OWES)
+        words = self.bench.vector(kinds.Node(self.nd).owes)
         return [self.bench.time(rank) for rank in words[2::3]]
 
     def said(self):
         """The corrections of the last replay: time, diff, values."""
-        words, step = self.bench.vector(self.bench.W + h.DELTA), self.w1
+        words, step = self.bench.vector(h.Worker(self.bench.W).delta), self.w1
         rows = [words[i : i + step] for i in range(0, len(words), step)]
         return [(self.bench.time(rank), diff, tuple(values)) for rank, diff, *values in rows]
 
@@ -186,9 +186,9 @@ def test_what_was_said_up_to_any_complete_time_is_the_answer_there(kind, width, 
         waiting = [update for update in waiting if not is_complete(update[0], upper)]
         due = [at for at in key.owed() if is_complete(at, upper)]
         later = [at for at in key.owed() if not is_complete(at, upper)]
-        key.bench.H[key.nd + kinds.OWES + h.LEN] = 0
+        kinds.Node(key.nd).owes.length = 0
         for at in later:
-            r.owe(key.bench.H, key.bench.W, key.nd, key.rc, 0, key.bench.rank(at))
+            r.owe(key.bench.W, key.nd, key.rc, 0, key.bench.rank(at))
         for at in due:  # a seed that changes nothing
             key.add(at, 0, (0,)[:lanes])
         key.replay(asks=0)
@@ -231,9 +231,9 @@ def test_a_chain_costs_what_a_chain_costs(shape):
         key = Key(2, answers.COUNTED, 0, [1])
         for i in range(n):
             key.add(shape(i), 1, ())
-        before = key.bench[h.REPLAYED]
+        before = key.bench.header.replayed
         key.replay(asks=0)
-        return key.bench[h.REPLAYED] - before
+        return key.bench.header.replayed - before
 
     assert looked_at(400) <= 4.4 * looked_at(100)
 
@@ -244,8 +244,8 @@ def test_moments_to_come_are_met_from_left_to_right(times):
     bench = Bench(coordinates=2, general=True)
     ranks = [bench.rank(time) for time in times]
     for rank in ranks:
-        r.push_moment(bench.H, bench.W, rank)
-    found = [bench.time(int(r.pop_moment(bench.H, bench.W))) for _ in ranks]
+        r.push_moment(bench.W, rank)
+    found = [bench.time(int(r.pop_moment(bench.W))) for _ in ranks]
     assert found == sorted(times)
 
 
@@ -267,9 +267,9 @@ def test_the_values_at_a_moment_are_those_whose_rounds_and_times_precede_it(upda
     sg = bench.segment()
     for rounds, time, diff, value in updates:
         bench.push(sg, 3, rounds, bench.rank(time), diff, (value,))
-    bench.heap.load(bench.W + h.DELTA, [x for time, diff, value in said for x in (bench.rank(time), diff, value)])
-    r.values_at(bench.H, bench.W, sg, 3, 0, bench.rank(at), bench.W + h.HAVE, 3)
-    words = bench.vector(bench.W + h.HAVE)
+    bench.heap.load(h.Worker(bench.W).delta, [x for time, diff, value in said for x in (bench.rank(time), diff, value)])
+    r.values_at(bench.W, sg, 3, 0, bench.rank(at), h.Worker(bench.W).have, 3)
+    words = bench.vector(h.Worker(bench.W).have)
     found = dict(zip(words[1::2], words[::2], strict=True))
     assert len(found) == len(words) // 2
     wanted = accumulated([(time, d, v) for rounds, time, d, v in updates if rounds == 0] + said, at)

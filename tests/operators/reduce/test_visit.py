@@ -13,7 +13,6 @@ from ebbflow.runtime.local import LocalRuntime
 from ebbflow.trace import heap as h
 from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
-from ebbflow.trace.table import FOLDS
 from tests.meaning.programs import Sketch, own
 from tests.meaning.runtimes import arrays, taken
 from tests.trace.heaps import Bench
@@ -84,42 +83,37 @@ class Key:
     def __init__(self, kind, depth, short=0):
         self.answer, op, lanes, outs, spec, folds = KINDS[kind]
         self.bench = bench = Bench(depth)
-        h.reserve(bench.H, bench.W, bench.W + h.WANT, 16)
+        h.reserve(bench.W, h.Worker(bench.W).want, 16)
         self.w, self.w1 = 2 + lanes, 2 + outs
-        widths = [self.w, self.w1] + ([2 + folds[accumulators.WORDS]] if folds else [])
+        widths = [self.w, self.w1] + ([2 + folds[0]] if folds else [])
         self.nd = bench.node(kinds.REDUCE, 1, widths, lanes=1 + outs, folds=bench.heap.keep(folds) if folds else 0)
-        for at, word in [
-            (kinds.OP, op),
-            (kinds.SPEC, bench.heap.keep(spec)),
-            (kinds.SHORT, short),
-            (kinds.KEPT, int(not short)),
-            (kinds.DEPTH, 0 if short else depth),
-            (kinds.EDGE_COUNT, 1),  # so that what is said is emitted
-        ]:
-            bench.H[self.nd + at] = word
+        node = kinds.Node(self.nd)
+        node.op, node.spec, node.short, node.kept = op, bench.heap.keep(spec), short, int(not short)
+        node.depth = 0 if short else depth
+        node.edge_count = 1  # so that what is said is emitted
         self.tb = bench.table(self.nd)
         self.rc = bench.record(self.tb, (4,))
-        self.sg = int(t.segment_of(bench.H, self.tb, self.rc, 0))
+        self.sg = int(t.segment_of(self.tb, self.rc, 0))
 
     def add(self, rounds, rank, diff, value):
         bench = self.bench
-        accumulators.touch_input(bench.H, bench.W, self.tb, self.rc, self.sg, self.w)
+        accumulators.touch_input(bench.W, self.tb, self.rc, self.sg, self.w)
         bench.push(self.sg, self.w, rounds, rank, diff, (value,)[: self.w - 2])
-        kinds.queue(bench.H, bench.W, self.nd, self.rc, rounds)
+        kinds.queue(bench.W, self.nd, self.rc, rounds)
 
     def visit(self):
         """Visit the key wherever it is to be visited; what it says: rounds, rank, diff, values."""
         bench, met = self.bench, []
-        while kinds.has_bucket(bench.H, self.nd):
+        while kinds.has_bucket(self.nd):
             rounds = bench.least_rounds(self.nd)
-            n = int(bench.H[self.nd + kinds.BUCKETS + h.LEN]) - kinds.BUCKET
-            bench.H[self.nd + kinds.BUCKETS + h.LEN] = n
-            bucket = int(bench.H[self.nd + kinds.BUCKETS + h.PTR]) + n
-            visit_keys(bench.H, bench.W, self.nd, bucket, rounds)
+            n = int(kinds.Node(self.nd).buckets.length) - kinds.Bucket.SIZE
+            kinds.Node(self.nd).buckets.length = n
+            bucket = int(kinds.Node(self.nd).buckets.pointer) + n
+            visit_keys(bench.W, self.nd, bucket, rounds)
             met.append(rounds)
         assert met == sorted(set(met))  # a key owes only later rounds
-        words, step = bench.vector(self.nd + kinds.BUFFER), 2 + self.w1
-        bench.H[self.nd + kinds.BUFFER + h.LEN] = 0
+        words, step = bench.vector(kinds.Node(self.nd).buffer), 2 + self.w1
+        kinds.Node(self.nd).buffer.length = 0
         rows = [words[i : i + step] for i in range(0, len(words), step)]
         assert all(row[3] == 4 for row in rows)
         return [(rounds, rank, diff, tuple(values)) for rounds, rank, diff, _, *values in rows]
@@ -173,7 +167,7 @@ def test_the_short_cut_without_a_memory_of_what_was_said_says_the_same(kind, dat
         assert sorted(keys[0].visit()) == sorted(keys[1].visit())
         for key in keys:
             key.bench.next_slice()
-    segments = [int(t.segment_of(key.bench.H, key.tb, key.rc, 1)) for key in keys]
+    segments = [int(t.segment_of(key.tb, key.rc, 1)) for key in keys]
     assert keys[1].bench.entries(segments[1], keys[1].w1) == []
 
 
@@ -198,10 +192,10 @@ def test_an_accumulator_that_comes_back_to_zero_is_forgotten():
         key.add(0, 1, diff, 9)
         key.visit()
         key.bench.next_slice()
-    accumulators.touch_input(key.bench.H, key.bench.W, key.tb, key.rc, key.sg, key.w)
-    s.touch(key.bench.H, key.bench.W, int(t.segment_of(key.bench.H, key.tb, key.rc, 1)), key.w1)
-    families = [int(t.segment_of(key.bench.H, key.tb, key.rc, f)) for f in range(3)]
-    assert [int(key.bench.H[sg + h.LEN]) for sg in families] == [0, 0, 0] and key.bench.H[key.tb + FOLDS]
+    accumulators.touch_input(key.bench.W, key.tb, key.rc, key.sg, key.w)
+    s.touch(key.bench.W, int(t.segment_of(key.tb, key.rc, 1)), key.w1)
+    families = [int(t.segment_of(key.tb, key.rc, f)) for f in range(3)]
+    assert [int(h.Vector(sg).length) for sg in families] == [0, 0, 0] and t.Table(key.tb).folds
 
 
 # ---- drift: one program, three ways -------------------------------------------------------------------

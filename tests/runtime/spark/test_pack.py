@@ -147,7 +147,7 @@ def test_rows_begin_at_the_shard_that_owns_them(shards, tmp_path):
     cells = [cell for cell in host.plan.cells if cell.kind == kinds.ARRANGE and cell.partition_key == ("a",)]
     assert place == [0] and cells
     nd = worker.at[cells[0].number]
-    right = [int(outbox.owner_of(worker.H, worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
+    right = [int(outbox.owner_of(worker.W, nd, worker.heap.keep(row))) for row in lanes.T]
     assert pack.owners(lanes[place], shards).tolist() == right
 
 

@@ -9,183 +9,191 @@ Rule: an accumulator is an element of an Abelian group: adding and removing the 
 from __future__ import annotations
 
 from ebbflow.columns.exact_sums import FLOAT_WORDS, INT_WORDS, float_add, float_merge, int_add, int_merge
+from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
+from ebbflow.native.memory import H
+from ebbflow.native.structs import Struct, Words, several
 from ebbflow.trace.heap import (
-    CAP,
-    FIRST,
-    GUARD,
-    LEN,
-    PTR,
-    SAVES_SEGMENTS,
-    STATE,
-    STEP,
+    Segment,
+    Worker,
     is_large,
     reserve,
     rounds_precede,
     size_bits,
 )
-from ebbflow.trace.segment import BIAS, OLD, STAMP, VALUE, diff_of, grow_segment, save, shrink, touch
-from ebbflow.trace.table import FOLDS, KEYS, SEGMENT, SEGMENTS, WIDTH
+from ebbflow.trace.segment import BIAS, VALUE, Entry, diff_of, grow_segment, save, shrink, touch
+from ebbflow.trace.spine import SUMS_FAMILY
+from ebbflow.trace.table import Marks, Record, Table
 
-SUMS_FAMILY = 2
-# ---- what to add up (at FOLDS): words, columns, then per column ------------------------------------
-WORDS, COLUMNS, FIRST_COLUMN = 0, 1, 2
-LANE, SHAPE, AT = 0, 1, 2  # which value lane; INT or FLOAT or COUNT; where in the accumulator its words begin
-COLUMN = 3
+
+class SumColumn(Struct):
+    """A column to add up."""
+
+    lane: int  # which value lane
+    shape: int  # INT_SUM or FLOAT_SUM or ONLY_COUNT
+    at: int  # where in the accumulator its words begin
+
+
+class Sums(Struct):
+    """What to add up."""
+
+    words: int  # of an accumulator
+    column_count: int
+    columns: SumColumn = several(0)
+
+
 ONLY_COUNT, INT_SUM, FLOAT_SUM = 0, 1, 2
-
-NULL = -9223372036854775808
 
 
 @kernel
-def add_row(H, spec, acc, values, diff):
+def add_row(spec: Sums, acc: Words, values: Words, diff: int) -> int:
     """Add a row of values, diff times: the count, then per column its non-null count and its sum.
 
     leaves: how large the counts are, and the upper words of sums of integers, in bits: `is_large` tells of them.
     """
-    H[acc] += diff
-    bits = size_bits(H[acc])
-    c = spec + FIRST_COLUMN
-    for _ in range(H[spec + COLUMNS]):
-        x = H[values + H[c + LANE]]
+    acc[0] += diff
+    bits = size_bits(acc[0])
+    c = spec.columns
+    for _ in range(spec.column_count):
+        x = values[c.lane]
         if x != NULL:
-            at = acc + H[c + AT]
-            H[at] += diff
-            bits |= size_bits(H[at])
-            if H[c + SHAPE] == INT_SUM:
-                int_add(H, at + 1, x, diff)
-                bits |= size_bits(H[at + INT_WORDS])
-            elif H[c + SHAPE] == FLOAT_SUM:
-                float_add(H, at + 1, x, diff)
-        c += COLUMN
+            at = acc + c.at
+            at[0] += diff
+            bits |= size_bits(at[0])
+            if c.shape == INT_SUM:
+                int_add(at + 1, x, diff)
+                bits |= size_bits(at[INT_WORDS])
+            elif c.shape == FLOAT_SUM:
+                float_add(at + 1, x, diff)
+        c = c[1]
     return bits
 
 
 @kernel
-def are_sums_countable(H, W, tb, rc):
+def are_sums_countable(worker: Worker, table: Table, record: Record) -> bool:
     """Whether each of a key's accumulators stays within 62 bits when the rows that wait are folded into it.
 
     needs:  some diffs are wide.
     """
-    spec = H[tb + FOLDS]
-    sg = rc + H[tb + KEYS] + SEGMENTS
-    acc = sg + SUMS_FAMILY * SEGMENT
-    w = H[tb + WIDTH]
+    spec = Sums(table.folds)
+    segment = Marks(record + table.keys).segments
+    acc = segment[SUMS_FAMILY]
+    w = table.widths[0]
     total = 0
-    for e in range(H[sg + PTR] + 1, H[sg + PTR] + H[sg + LEN] * w, w):
+    for e in range(segment.pointer + 1, segment.pointer + segment.length * w, w):
         total += abs(diff_of(H[e]))
         if is_large(total):
             return False
-    q = H[acc + PTR] + VALUE
-    for _ in range(H[acc + LEN]):
-        if is_large(size_bits(H[q]) + total):
+    q = acc.pointer + VALUE
+    for _ in range(acc.length):
+        if is_large(size_bits(q[0]) + total):
             return False
-        c = spec + FIRST_COLUMN
-        for _ in range(H[spec + COLUMNS]):
-            if is_large(size_bits(H[q + H[c + AT]]) + total):
+        c = spec.columns
+        for _ in range(spec.column_count):
+            if is_large(size_bits(q[c.at]) + total):
                 return False
-            c += COLUMN
-        q += H[spec + WORDS] + VALUE
+            c = c[1]
+        q += spec.words + VALUE
     return True
 
 
 @kernel
-def add_sums(H, spec, acc, other):
+def add_sums(spec: Sums, acc: Words, other: Words) -> None:
     """Add one accumulator to another."""
-    H[acc] += H[other]
-    c = spec + FIRST_COLUMN
-    for _ in range(H[spec + COLUMNS]):
-        at = H[c + AT]
-        H[acc + at] += H[other + at]
-        if H[c + SHAPE] == INT_SUM:
-            int_merge(H, acc + at + 1, other + at + 1)
-        elif H[c + SHAPE] == FLOAT_SUM:
-            float_merge(H, acc + at + 1, other + at + 1)
-        c += COLUMN
+    acc[0] += other[0]
+    c = spec.columns
+    for _ in range(spec.column_count):
+        at = c.at
+        acc[at] += other[at]
+        if c.shape == INT_SUM:
+            int_merge(acc + at + 1, other + at + 1)
+        elif c.shape == FLOAT_SUM:
+            float_merge(acc + at + 1, other + at + 1)
+        c = c[1]
 
 
 @kernel
-def fold(H, W, tb, rc):
+def fold(worker: Worker, table: Table, record: Record) -> None:
     """Add the raw rows of earlier slices to the accumulators of their rounds; accumulators that are zero go."""
-    spec = H[tb + FOLDS]
-    words = H[spec + WORDS]
-    sg = rc + H[tb + KEYS] + SEGMENTS
-    acc = sg + SUMS_FAMILY * SEGMENT
-    w = H[tb + WIDTH]
+    spec = Sums(table.folds)
+    words = spec.words
+    segment = Marks(record + table.keys).segments
+    acc = segment[SUMS_FAMILY]
+    w = table.widths[0]
     aw = words + VALUE
-    first = H[acc + STAMP] < H[W + FIRST]
-    H[acc + STAMP] = H[W + STEP]
-    p = H[sg + PTR]
-    for i in range(H[sg + LEN]):
+    first = acc.stamp < worker.first
+    acc.stamp = worker.step
+    p = segment.pointer
+    for i in range(segment.length):
         e = p + i * w
-        a = 0
-        q = H[acc + PTR]
-        for j in range(H[acc + LEN]):
-            if H[q + j * aw] == H[e]:
-                a = q + j * aw
+        a = Entry(0)
+        q = acc.pointer
+        for j in range(acc.length):
+            if q[j * aw] == e[0]:
+                a = Entry(q + j * aw)
                 break
         if a == 0:
-            n = H[acc + LEN]
-            if (n + 1) * aw > H[acc + CAP]:
-                grow_segment(H, W, acc, aw)
-            a = H[acc + PTR] + n * aw
-            H[a] = H[e]
-            H[a + 1] = BIAS
+            n = acc.length
+            if (n + 1) * aw > acc.capacity:
+                grow_segment(worker, acc, aw)
+            a = Entry(acc.pointer + n * aw)
+            a.rounds = e[0]
+            a.stamp = BIAS
             for k in range(words):
-                H[a + VALUE + k] = 0
-            H[acc + LEN] = n + 1
-        add_row(H, spec, a + VALUE, e + VALUE, diff_of(H[e + 1]))
-    H[sg + LEN] = 0
-    H[sg + OLD] = 0
-    shrink(H, W, sg, w)
+                a.lanes[k] = 0
+            acc.length = n + 1
+        add_row(spec, a.lanes, e + VALUE, diff_of(e[1]))
+    segment.length = 0
+    segment.old = 0
+    shrink(worker, segment, w)
     o = 0
-    q = H[acc + PTR]
-    for j in range(H[acc + LEN]):
+    q = acc.pointer
+    for j in range(acc.length):
         zero = True
         for k in range(words):
-            if H[q + j * aw + VALUE + k] != 0:
+            if q[j * aw + VALUE + k] != 0:
                 zero = False
                 break
         if not zero:
             if o != j:
                 for k in range(aw):
-                    H[q + o * aw + k] = H[q + j * aw + k]
+                    q[o * aw + k] = q[j * aw + k]
             o += 1
-    H[acc + LEN] = o
-    H[acc + OLD] = o
-    shrink(H, W, acc, aw)
-    if first and H[W + SAVES_SEGMENTS]:
-        save(H, W, acc, aw)
+    acc.length = o
+    acc.old = o
+    shrink(worker, acc, aw)
+    if first and worker.saves_segments:
+        save(worker, acc, aw)
 
 
 @inline
-def touch_input(H, W, tb, rc, sg, w):
+def touch_input(worker: Worker, table: Table, record: Record, segment: Segment, w: int) -> None:
     """The first touch of a key's input in a slice: fold to sums, or to old entries."""
-    if H[tb + FOLDS]:
-        if H[sg + STAMP] != H[W + STEP]:
-            first = H[sg + STAMP] < H[W + FIRST]
-            fold(H, W, tb, rc)
-            H[sg + STAMP] = H[W + STEP]
-            if first and H[W + SAVES_SEGMENTS]:
-                save(H, W, sg, w)
+    if table.folds:
+        if segment.stamp != worker.step:
+            first = segment.stamp < worker.first
+            fold(worker, table, record)
+            segment.stamp = worker.step
+            if first and worker.saves_segments:
+                save(worker, segment, w)
     else:
-        touch(H, W, sg, w)
+        touch(worker, segment, w)
 
 
 @kernel
-def gather_sums(H, W, tb, rc, rounds):
+def gather_sums(worker: Worker, table: Table, record: Record, rounds: int) -> Words:
     """The sum of the accumulators whose rounds precede these, in STATE; returns its address."""
-    spec = H[tb + FOLDS]
-    words = H[spec + WORDS]
-    acc = rc + H[tb + KEYS] + SEGMENTS + SUMS_FAMILY * SEGMENT
+    spec = Sums(table.folds)
+    words = spec.words
+    acc = Marks(record + table.keys).segments[SUMS_FAMILY]
     aw = words + VALUE
-    s = reserve(H, W, W + STATE, words)
+    s = reserve(worker, worker.state, words)
     for k in range(words):
-        H[s + k] = 0
-    q = H[acc + PTR]
-    for j in range(H[acc + LEN]):
-        if rounds_precede(H[q + j * aw], rounds, H[W + GUARD]):
-            add_sums(H, spec, s, q + j * aw + VALUE)
+        s[k] = 0
+    q = acc.pointer
+    for j in range(acc.length):
+        if rounds_precede(q[j * aw], rounds, worker.guard):
+            add_sums(spec, s, q + j * aw + VALUE)
     return s
 
 
@@ -196,5 +204,5 @@ def sums_spec(columns) -> list[int]:
     for lane, shape in columns:
         words += [lane, shape, at]
         at += 1 + {ONLY_COUNT: 0, INT_SUM: INT_WORDS, FLOAT_SUM: FLOAT_WORDS}[shape]
-    words[WORDS] = at
+    words[0] = at
     return words

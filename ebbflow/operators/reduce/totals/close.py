@@ -10,176 +10,168 @@ not change.
 from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.operators.node import BUFFER, LANES, OP, emit
+from ebbflow.native.structs import Words
+from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import DISTINCT, SUMMED, answer_sums
 from ebbflow.trace.heap import (
-    CAP,
-    DELTAS,
-    ERROR,
-    EVALS,
-    HAVE,
-    KEY_AT,
-    LEN,
-    PTR,
-    VISITS,
-    WANT,
+    Worker,
     copy_words,
     drop_vector,
     reserve,
 )
-from ebbflow.trace.tally import HUGE, KEY, T_KEYS, T_NEXT, T_OPEN, T_RANK, T_SORTS, T_WORDS
+from ebbflow.trace.tally import HUGE, Tally, Total
 
 SORTED_BY_HAND = 24  # entries of a moment that are sorted by key before their corrections are emitted
 ROWS_AT_ONCE = 1 << 15  # that closing a moment emits before it pauses, so that they can be sent on
 
 
 @inline
-def key_before(H, a, b, nk):
+def key_before(a: Words, b: Words, nk: int) -> bool:
     for k in range(nk):
-        if H[a + k] != H[b + k]:
-            return H[a + k] < H[b + k]
+        if a[k] != b[k]:
+            return a[k] < b[k]
     return False
 
 
 @kernel
-def sort_open(H, p, n, step, nk):
+def sort_open(p: Words, n: int, step: int, nk: int) -> None:
     """Sort a few open entries by key, so that their corrections need no sorting later."""
     if nk == 1 and step == 2:  # as of counts, mostly
         for i in range(1, n):
-            e = H[p + 2 * i]
-            was = H[p + 2 * i + 1]
-            key = H[e + KEY]
+            e = Total(p[2 * i])
+            was = p[2 * i + 1]
+            key = e.lanes[0]
             j = p + 2 * i
-            while j > p and H[H[j - 2] + KEY] > key:
-                H[j] = H[j - 2]
-                H[j + 1] = H[j - 1]
+            while j > p and Total(j[-2]).lanes[0] > key:
+                j[0] = j[-2]
+                j[1] = j[-1]
                 j -= 2
-            H[j] = e
-            H[j + 1] = was
+            j[0] = e
+            j[1] = was
         return
     for i in range(1, n):
-        j = i
-        while j > 0 and key_before(H, H[p + j * step] + KEY, H[p + (j - 1) * step] + KEY, nk):
+        j = Words(i)
+        while j > 0 and key_before(Words(p[j * step] + Total.SIZE), Words(p[(j - 1) * step] + Total.SIZE), nk):
             for k in range(step):
-                x = H[p + j * step + k]
-                H[p + j * step + k] = H[p + (j - 1) * step + k]
-                H[p + (j - 1) * step + k] = x
+                x = p[j * step + k]
+                p[j * step + k] = p[(j - 1) * step + k]
+                p[(j - 1) * step + k] = x
             j -= 1
 
 
 @inline
-def write_count(H, e, rank, diff, key, nk, lanes, count):
+def write_count(e: Words, rank: int, diff: int, key: Words, nk: int, lanes: int, count: int) -> Words:
     """A row of a count, with its lanes behind rounds, rank and diff.  Returns where the next one goes."""
-    H[e] = 0
-    H[e + 1] = rank
-    H[e + 2] = diff
+    e[0] = 0
+    e[1] = rank
+    e[2] = diff
     if nk == 1 and lanes == 2:
-        H[e + 3] = H[key]
-        H[e + 4] = count
+        e[3] = key[0]
+        e[4] = count
         return e + 5
     for k in range(nk):
-        H[e + 3 + k] = H[key + k]
+        e[3 + k] = key[k]
     for k in range(nk, lanes):
-        H[e + 3 + k] = count
+        e[3 + k] = count
     return e + 3 + lanes
 
 
 @kernel
-def emit_counts(H, W, nd, rank, nk, p, n, step):
+def emit_counts(worker: Worker, node: Node, rank: int, nk: int, p: Words, n: int, step: int) -> None:
     """Emit how the counts of n open entries at p changed, the lesser row of each first; or whether they are present."""
-    lanes = H[nd + LANES]
-    distinct = H[nd + OP] == DISTINCT
-    v = nd + BUFFER
-    first = reserve(H, W, v, H[v + LEN] + 2 * n * (lanes + 3)) + H[v + LEN]
+    lanes = node.lanes
+    distinct = node.op == DISTINCT
+    v = node.buffer
+    first = reserve(worker, v, v.length + 2 * n * (lanes + 3)) + v.length
     e = first
     for i in range(n):
-        key = H[p + i * step] + KEY
-        was = H[p + i * step + 1]
-        now = H[key + nk]
+        key = Words(p[i * step] + Total.SIZE)
+        was = p[i * step + 1]
+        now = key[nk]
         if distinct:
             if (was > 0) != (now > 0):
-                e = write_count(H, e, rank, 1 if now > 0 else -1, key, nk, lanes, 0)
+                e = write_count(e, rank, 1 if now > 0 else -1, key, nk, lanes, 0)
         elif was != now:
             if now != 0 and now < was:
-                e = write_count(H, e, rank, 1, key, nk, lanes, now)
+                e = write_count(e, rank, 1, key, nk, lanes, now)
             if was != 0:
-                e = write_count(H, e, rank, -1, key, nk, lanes, was)
+                e = write_count(e, rank, -1, key, nk, lanes, was)
             if now != 0 and now > was:
-                e = write_count(H, e, rank, 1, key, nk, lanes, now)
-    H[v + LEN] += e - first
-    H[W + DELTAS] += (e - first) // (lanes + 3)
+                e = write_count(e, rank, 1, key, nk, lanes, now)
+    v.length += e - first
+    worker.deltas += (e - first) // (lanes + 3)
 
 
 @kernel
-def emit_row(H, W, nd, rank, diff, key, nk, values):
-    e = emit(H, W, nd, 0, rank, diff)
+def emit_row(worker: Worker, node: Node, rank: int, diff: int, key: Words, nk: int, values: Words) -> None:
+    e = emit(worker, node, 0, rank, diff)
     for k in range(nk):
-        H[e + k] = H[key + k]
-    for k in range(nk, H[nd + LANES]):
-        H[e + k] = H[values + k - nk]
+        e[k] = key[k]
+    for k in range(nk, node.lanes):
+        e[k] = values[k - nk]
 
 
 @kernel
-def emit_sums(H, W, nd, rank, key, nk, was, now):
+def emit_sums(worker: Worker, node: Node, rank: int, key: Words, nk: int, was: Words, now: Words) -> None:
     """Emit the difference of the answers of two accumulators, the lesser row first."""
-    H[W + KEY_AT] = key
-    answer_sums(H, W, nd, was, rank)
-    n = H[W + WANT + LEN]
-    h = reserve(H, W, W + HAVE, n + 1)
-    copy_words(H, H[W + WANT + PTR], h, n)
-    answer_sums(H, W, nd, now, rank)
-    m = H[W + WANT + LEN]
-    w = H[W + WANT + PTR]
+    worker.key_at = key
+    answer_sums(worker, node, was, rank)
+    n = worker.want.length
+    h = reserve(worker, worker.have, n + 1)
+    copy_words(worker.want.pointer, h, n)
+    answer_sums(worker, node, now, rank)
+    m = worker.want.length
+    w = worker.want.pointer
     k = 1
     if n and n == m:
-        while k < n and H[h + k] == H[w + k]:
+        while k < n and h[k] == w[k]:
             k += 1
         if k == n:
             return
-    if n and m and H[w + k] < H[h + k]:
-        emit_row(H, W, nd, rank, 1, key, nk, w + 1)
-        emit_row(H, W, nd, rank, -1, key, nk, h + 1)
-        H[W + DELTAS] += 2
+    if n and m and w[k] < h[k]:
+        emit_row(worker, node, rank, 1, key, nk, w + 1)
+        emit_row(worker, node, rank, -1, key, nk, h + 1)
+        worker.deltas += 2
         return
     if n:
-        emit_row(H, W, nd, rank, -1, key, nk, h + 1)
-        H[W + DELTAS] += 1
+        emit_row(worker, node, rank, -1, key, nk, h + 1)
+        worker.deltas += 1
     if m:
-        emit_row(H, W, nd, rank, 1, key, nk, w + 1)
-        H[W + DELTAS] += 1
+        emit_row(worker, node, rank, 1, key, nk, w + 1)
+        worker.deltas += 1
 
 
 @kernel
-def close_moment(H, W, nd, ty):
+def close_moment(worker: Worker, node: Node, tally: Tally) -> bool:
     """Emit what the open moment changed.  Returns whether there is more, once what was emitted has been sent on."""
-    nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
+    nk = tally.keys
+    words = tally.words
     step = 1 + words
-    v = ty + T_OPEN
-    end = H[v + LEN]
-    at = H[ty + T_NEXT]
-    rank = H[ty + T_RANK]
-    if H[ty + T_SORTS] and at == 0 and end > step and end <= SORTED_BY_HAND * step:
-        sort_open(H, H[v + PTR], end // step, step, nk)
+    v = tally.open
+    end = v.length
+    at = tally.next
+    rank = tally.rank
+    if tally.sorts and at == 0 and end > step and end <= SORTED_BY_HAND * step:
+        sort_open(v.pointer, end // step, step, nk)
     stop = min(end, at + ROWS_AT_ONCE * step)
-    p = H[v + PTR]
-    H[W + EVALS] += (stop - at) // step
-    H[W + VISITS] += (stop - at) // step
-    if H[nd + OP] != SUMMED:
-        emit_counts(H, W, nd, rank, nk, p + at, (stop - at) // step, step)
+    p = v.pointer
+    worker.evals += (stop - at) // step
+    worker.visits += (stop - at) // step
+    if node.op != SUMMED:
+        emit_counts(worker, node, rank, nk, p + at, (stop - at) // step, step)
         at = stop
     while at < stop:
-        key = H[p + at] + KEY
-        emit_sums(H, W, nd, rank, key, nk, p + at + 1, key + nk)
-        if H[W + ERROR]:
+        key = Words(p[at] + Total.SIZE)
+        emit_sums(worker, node, rank, key, nk, p + at + 1, key + nk)
+        if worker.error:
             break
         at += step
-    if at < end and H[W + ERROR] == 0:
-        H[ty + T_NEXT] = at
+    if at < end and worker.error == 0:
+        tally.next = at
         return True
-    H[ty + T_NEXT] = 0
-    H[ty + T_RANK] = 0
-    H[v + LEN] = 0
-    if H[v + CAP] > HUGE:
-        drop_vector(H, W, v)
+    tally.next = 0
+    tally.rank = 0
+    v.length = 0
+    if v.capacity > HUGE:
+        drop_vector(worker, v)
     return False

@@ -12,19 +12,17 @@ from __future__ import annotations
 from ebbflow.columns.exact_sums import int_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane, store_lane
-from ebbflow.operators.block import CHOSEN, COLUMNS_AT, HASHES, ROW_TARGETS, copy_row
-from ebbflow.trace.heap import PTR, ROW
-from ebbflow.trace.tally import T_COUNT, T_KEYS, entry_of, room_for
+from ebbflow.native.structs import Words
+from ebbflow.operators.block import MOST_GROUPS, Block, copy_row
+from ebbflow.trace.heap import Worker
+from ebbflow.trace.tally import Tally, entry_of, room_for
 
-MOST_GROUPS = 8  # in a block, and of a tally for which it is tried
 WORTH_GROUPS = 32  # rows
 SMALL = 54  # bits of a number, so that a block of them adds up to a word
-# Per row of the block in HASHES: its group.  Per group in CHOSEN: its first row, how many it has, its entry.
-FIRSTS, SIZES, ENTRIES = (CHOSEN + MOST_GROUPS * i for i in range(3))
 
 
 @inline
-def are_equal(p, step, n):
+def are_equal(p: Words, step: int, n: int) -> bool:
     """Whether all words of a lane are the first one."""
     if step != 1:
         return step == 0
@@ -36,35 +34,35 @@ def are_equal(p, step, n):
 
 
 @kernel
-def mark_group(H, b, nk, first, n, group):
+def mark_group(b: Block, nk: int, first: int, n: int, group: int) -> int:
     """Write down which rows have the key of the row `first`; those before it are known.  Returns how many there are."""
-    columns = b + COLUMNS_AT
-    groups = b + HASHES
-    c = H[columns]
-    lane = H[c + first]
+    columns = b.columns
+    groups = b.hashes
+    c = columns.at
+    lane = c[first]
     size = 0
     if nk == 1:
         for i in range(first, n):
-            other = load_lane(c + i) ^ lane
+            other = Words(load_lane(c + i) ^ lane)
             was = load_lane(groups + i)
             size += 1 if other == 0 else 0
             store_lane(groups + i, group if other == 0 else was)
         return size
     if nk == 2:
-        c2 = H[columns + 2]
-        lane2 = H[c2 + first]
+        c2 = columns[1].at
+        lane2 = c2[first]
         for i in range(first, n):
-            other = (load_lane(c + i) ^ lane) | (load_lane(c2 + i) ^ lane2)
+            other = Words((load_lane(c + i) ^ lane) | (load_lane(c2 + i) ^ lane2))
             was = load_lane(groups + i)
             size += 1 if other == 0 else 0
             store_lane(groups + i, group if other == 0 else was)
         return size
-    other = b + ROW_TARGETS  # what a row's lanes have that the key has not
+    other = b.row_targets  # what a row's lanes have that the key has not
     for i in range(first, n):
         store_lane(other + i, load_lane(c + i) ^ lane)
     for k in range(1, nk):
-        c = H[columns + 2 * k]
-        lane = H[c + first]
+        c = columns[k].at
+        lane = c[first]
         for i in range(first, n):
             store_lane(other + i, load_lane(other + i) | (load_lane(c + i) ^ lane))
     for i in range(first, n):
@@ -75,7 +73,7 @@ def mark_group(H, b, nk, first, n, group):
 
 
 @kernel
-def find_groups(H, b, nk, n):
+def find_groups(b: Block, nk: int, n: int) -> int:
     """The groups of a block's rows, by their first nk lanes, in the order in which they come.
 
     leaves: how many there are, with what the block has of them; 0: too many, or no key, or lanes that lie apart.
@@ -83,9 +81,9 @@ def find_groups(H, b, nk, n):
     if n < WORTH_GROUPS or nk == 0:
         return 0
     for k in range(nk):
-        if H[b + COLUMNS_AT + 2 * k + 1] != 1:
+        if b.columns[k].step != 1:
             return 0
-    groups = b + HASHES
+    groups = b.hashes
     for i in range(n):
         store_lane(groups + i, -1)
     found = 0
@@ -94,42 +92,42 @@ def find_groups(H, b, nk, n):
     while left:
         if found == MOST_GROUPS:
             return 0
-        while H[groups + first] >= 0:
+        while groups[first] >= 0:
             first += 1
-        size = mark_group(H, b, nk, first, n, found)
-        H[b + FIRSTS + found] = first
-        H[b + SIZES + found] = size
+        size = mark_group(b, nk, first, n, found)
+        b.firsts[found] = first
+        b.sizes[found] = size
         found += 1
         left -= size
     return found
 
 
 @kernel
-def find_entries(H, W, ty, b, found):
+def find_entries(worker: Worker, tally: Tally, b: Block, found: int) -> None:
     """The entry of each group, made where there is none: their addresses in ENTRIES."""
-    row = H[W + ROW + PTR]
-    room_for(H, W, ty, found)  # from here on none of them moves
+    row = worker.row.pointer
+    room_for(worker, tally, found)  # from here on none of them moves
     for g in range(found):
-        copy_row(H, b + COLUMNS_AT, H[b + FIRSTS + g], row, H[ty + T_KEYS])
-        H[b + ENTRIES + g] = entry_of(H, W, ty, row)
+        copy_row(b.columns, b.firsts[g], row, tally.keys)
+        b.entries[g] = entry_of(worker, tally, row)
 
 
 @inline
-def takes_groups(H, ty, ranks, rstep, diffs, dstep, n):
+def takes_groups(tally: Tally, ranks: Words, rstep: int, diffs: Words, dstep: int, n: int) -> int:
     """Whether it is worth looking for groups: few keys so far, and rows of one time that come equally often."""
-    few = H[ty + T_COUNT] <= MOST_GROUPS and H[ranks] == H[ranks + (n - 1) * rstep]
+    few = tally.count <= MOST_GROUPS and ranks[0] == ranks[(n - 1) * rstep]
     return few and are_equal(diffs, dstep, n)
 
 
 @kernel
-def find_group_targets(H, b, n):
+def find_group_targets(b: Block, n: int) -> None:
     """Every row's entry, in ROW_TARGETS."""
     for i in range(n):
-        H[b + ROW_TARGETS + i] = H[b + ENTRIES + H[b + HASHES + i]]
+        b.row_targets[i] = b.entries[b.hashes[i]]
 
 
 @kernel
-def add_groups(H, b, c, n, found, at, diff):
+def add_groups(b: Block, c: int, n: int, found: int, at: int, diff: int) -> bool:
     """Add a column's values to the entries of their groups: at `at` how many, behind it a total of integers.
 
     needs:  a lane of whole numbers at c; all rows come `diff` times.
@@ -141,7 +139,7 @@ def add_groups(H, b, c, n, found, at, diff):
         bits |= x ^ (x >> 63)
     if bits >> SMALL:
         return False
-    groups = b + HASHES
+    groups = b.hashes
     for g in range(0, found, 4):
         s0 = 0
         s1 = 0
@@ -155,7 +153,7 @@ def add_groups(H, b, c, n, found, at, diff):
             s2 += x if of == g + 2 else 0
             s3 += x if of == g + 3 else 0
         for k in range(g, min(g + 4, found)):
-            acc = H[b + ENTRIES + k] + at
-            H[acc] += H[b + SIZES + k] * diff
-            int_add(H, acc + 1, s0 if k == g else s1 if k == g + 1 else s2 if k == g + 2 else s3, diff)
+            acc = Words(b.entries[k] + at)
+            acc[0] += b.sizes[k] * diff
+            int_add(acc + 1, s0 if k == g else s1 if k == g + 1 else s2 if k == g + 2 else s3, diff)
     return True

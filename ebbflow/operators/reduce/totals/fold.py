@@ -10,26 +10,22 @@ Rule: when a moment is closed, the sum of what was emitted for a key up to its t
 from __future__ import annotations
 
 from ebbflow.columns.exact_sums import INT_WORDS, add_word, float_add, int_add
+from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane
-from ebbflow.operators.block import BLOCK_ROWS, COLUMNS_AT, HASHES, ROW_TARGETS, hash_block
-from ebbflow.operators.node import B_BULK, NUMBER, OP, TALLY_AT, TB, bucket_for, row_lanes
+from ebbflow.native.structs import Words
+from ebbflow.operators.block import BLOCK_ROWS, Block, hash_block
+from ebbflow.operators.node import Node, bucket_for, row_lanes
 from ebbflow.operators.reduce.answers import SUMMED
 from ebbflow.operators.reduce.totals.accumulators import (
-    AT,
-    COLUMN,
-    COLUMNS,
-    FIRST_COLUMN,
     FLOAT_SUM,
     INT_SUM,
-    LANE,
-    SHAPE,
+    SumColumn,
+    Sums,
 )
 from ebbflow.operators.reduce.totals.close import close_moment
 from ebbflow.operators.reduce.totals.counts import ENTRY, counts_by_lane, find_by_lane, run_counts
 from ebbflow.operators.reduce.totals.few_keys import (
-    ENTRIES,
-    SIZES,
     add_groups,
     find_entries,
     find_group_targets,
@@ -37,17 +33,9 @@ from ebbflow.operators.reduce.totals.few_keys import (
     takes_groups,
 )
 from ebbflow.trace.heap import (
-    BLOCK,
-    BULK,
-    CAP,
     COUNT_OVERFLOW,
-    COUNTS,
     DIFF_OVERFLOW,
-    ERROR,
-    FUEL,
-    KEY_AT,
-    LEN,
-    PTR,
+    Worker,
     copy_words,
     drop_vector,
     fail,
@@ -58,96 +46,88 @@ from ebbflow.trace.heap import (
     size_bits,
 )
 from ebbflow.trace.segment import DIFF_AT_MOST
-from ebbflow.trace.table import FOLDS
 from ebbflow.trace.tally import (
     HUGE,
-    KEY,
     NEW,
-    T_COUNT,
-    T_KEYS,
-    T_MASK,
-    T_MOMENT,
-    T_RANK,
-    T_SLOTS,
-    T_WORDS,
+    Tally,
+    Total,
     begin_log,
     entry_words,
     open_entry,
     room_for,
 )
 
-NULL = -9223372036854775808
 BEYOND_CACHE = 1 << 16  # words of a table whose entries are not at hand
 
 
 @kernel
-def find_targets(H, W, ty, b, n):
+def find_targets(worker: Worker, tally: Tally, b: Block, n: int) -> None:
     """The entries of a block of rows, made where there is none: their addresses in ROW_TARGETS.
 
     needs:  the columns of the block at b; BLOCK_ROWS rows at most.
     """
-    room_for(H, W, ty, n)
-    nk = H[ty + T_KEYS]
-    width = entry_words(H, ty)
-    mask = H[ty + T_MASK]
+    room_for(worker, tally, n)
+    nk = tally.keys
+    width = entry_words(tally)
+    mask = tally.mask
     if nk == 1 and width == ENTRY and mask * width <= BEYOND_CACHE:
-        find_by_lane(H, ty, b, n)
+        find_by_lane(tally, b, n)
         return
-    slots = H[ty + T_SLOTS]
-    hashes = b + HASHES
-    targets = b + ROW_TARGETS
-    columns = b + COLUMNS_AT
-    hash_block(H, b, nk, n, mask)  # the slots that they lead to
+    slots = tally.slots
+    hashes = b.hashes
+    targets = b.row_targets
+    columns = b.columns
+    hash_block(b, nk, n, mask)  # the slots that they lead to
     if mask * width > BEYOND_CACHE:  # ask for all of them before waiting for any
         near = 0
         for i in range(n):
-            near ^= H[slots + H[hashes + i] * width]
-        H[targets] = near
-    c = H[columns]
-    s = H[columns + 1]
-    c2 = H[columns + 2]
-    s2 = H[columns + 3]
+            near ^= slots[hashes[i] * width]
+        targets[0] = near
+    c = columns.at
+    s = columns.step
+    c2 = columns[1].at
+    s2 = columns[1].step
     made = 0
     for i in range(n):
-        at = H[hashes + i]
-        e = slots + at * width
-        while H[e] != 0:
+        at = hashes[i]
+        e = Total(slots + at * width)
+        while e.stamp != 0:
             if nk == 1:
-                if H[e + KEY] == H[c + i * s]:
+                if e.lanes[0] == c[i * s]:
                     break
             elif nk == 2:
-                if H[e + KEY] == H[c + i * s] and H[e + KEY + 1] == H[c2 + i * s2]:
+                if e.lanes[0] == c[i * s] and e.lanes[1] == c2[i * s2]:
                     break
             else:
                 k = 0
-                while k < nk and H[e + KEY + k] == H[H[columns + 2 * k] + i * H[columns + 2 * k + 1]]:
+                while k < nk and e.lanes[k] == columns[k].at[i * columns[k].step]:
                     k += 1
                 if k == nk:
                     break
             at = (at + 1) & mask
-            e = slots + at * width
-        if H[e] == 0:
-            H[e] = NEW
+            e = Total(slots + at * width)
+        if e.stamp == 0:
+            e.stamp = NEW
             for k in range(nk):
-                H[e + KEY + k] = H[H[columns + 2 * k] + i * H[columns + 2 * k + 1]]
-            for k in range(KEY + nk, width):
-                H[e + k] = 0
+                e.lanes[k] = columns[k].at[i * columns[k].step]
+            for k in range(Total.SIZE + nk, width):
+                Words(e)[k] = 0
             made += 1
-        H[targets + i] = e
-    H[ty + T_COUNT] += made
+        targets[i] = e
+    tally.count += made
 
 
 @inline
-def are_once(H, diffs, dstep, sign, start, end):
+def are_once(diffs: Words, dstep: int, sign: int, start: int, end: int) -> bool:
     """Whether every one of these rows comes once."""
     more = 0
     for i in range(start, end):
-        more |= H[diffs + i * dstep] ^ sign
+        more |= diffs[i * dstep] ^ sign
     return more == 0
 
 
 @inline
-def are_natural(p, n):
+def are_natural(p: Words, n: int) -> bool:
     """Whether no word of a lane is negative, or null."""
     all_bits = 0
     for i in range(n):
@@ -156,192 +136,202 @@ def are_natural(p, n):
 
 
 @kernel
-def add_column(H, col, b, nk, diffs, dstep, sign, start, end, once):
+def add_column(
+    col: SumColumn, b: Block, nk: int, diffs: Words, dstep: int, sign: int, start: int, end: int, once: int
+) -> int:
     """Add the values of a column, in some rows of a block, to their entries' sums.
 
     needs:  the entries of these rows in ROW_TARGETS; once: whether every row comes once.
     leaves: how large counts and sums became by rows that come more often, in bits; by the others they grow too slowly.
     """
     bits = 0
-    targets = b + ROW_TARGETS
-    c = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE])]
-    s = H[b + COLUMNS_AT + 2 * (nk + H[col + LANE]) + 1]
-    at = KEY + nk + H[col + AT]
-    shape = H[col + SHAPE]
+    targets = b.row_targets
+    c = b.columns[nk + col.lane].at
+    s = b.columns[nk + col.lane].step
+    at = Total.SIZE + nk + col.at
+    shape = col.shape
     if shape == INT_SUM and once and s == 1 and are_natural(c + start, end - start):
         for i in range(start, end):
-            acc = H[targets + i] + at
-            H[acc] += 1
-            if add_word(H, acc + 1, H[c + i], 0):
-                H[acc + 2] += 1
+            acc = Words(targets[i] + at)
+            acc[0] += 1
+            if add_word(acc + 1, c[i], 0):
+                acc[2] += 1
     elif shape == INT_SUM:
         for i in range(start, end):
-            x = H[c + i * s]
+            x = c[i * s]
             if x != NULL:
-                acc = H[targets + i] + at
-                d = H[diffs + i * dstep] * sign
-                H[acc] += d
+                acc = Words(targets[i] + at)
+                d = diffs[i * dstep] * sign
+                acc[0] += d
                 if d == 1 or d == -1:
                     x = x * d
-                    H[acc + 2] += add_word(H, acc + 1, x, 0) + (x >> 63)
+                    acc[2] += add_word(acc + 1, x, 0) + (x >> 63)
                 else:
-                    int_add(H, acc + 1, x, d)
-                    bits |= size_bits(H[acc]) | size_bits(H[acc + INT_WORDS])
+                    int_add(acc + 1, x, d)
+                    bits |= size_bits(acc[0]) | size_bits(acc[INT_WORDS])
     else:
         for i in range(start, end):
-            x = H[c + i * s]
+            x = c[i * s]
             if x != NULL:
-                acc = H[targets + i] + at
-                d = H[diffs + i * dstep] * sign
-                H[acc] += d
-                bits |= size_bits(H[acc])
+                acc = Words(targets[i] + at)
+                d = diffs[i * dstep] * sign
+                acc[0] += d
+                bits |= size_bits(acc[0])
                 if shape == FLOAT_SUM:
-                    float_add(H, acc + 1, x, d)
+                    float_add(acc + 1, x, d)
     return bits
 
 
 @kernel
-def refuse_entry(H, W, nd, ty, e):
+def refuse_entry(worker: Worker, node: Node, tally: Tally, e: Total) -> None:
     """Refuse what an entry counts, or adds up to, if that leaves 62 bits."""
-    at = e + KEY + H[ty + T_KEYS]
-    bits = size_bits(H[at])
-    if H[nd + OP] == SUMMED:
-        c = H[H[nd + TB] + FOLDS] + FIRST_COLUMN
-        for _ in range(H[H[H[nd + TB] + FOLDS] + COLUMNS]):
-            bits |= size_bits(H[at + H[c + AT]])
-            if H[c + SHAPE] == INT_SUM:
-                bits |= size_bits(H[at + H[c + AT] + INT_WORDS])
-            c += COLUMN
-    if is_large(bits) and H[W + ERROR] == 0:
-        H[W + KEY_AT] = e + KEY
-        fail(H, W, COUNT_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], H[at])
+    at = e.lanes + tally.keys
+    bits = size_bits(at[0])
+    if node.op == SUMMED:
+        c = SumColumn(node.table.folds + Sums.SIZE)
+        for _ in range(Sums(node.table.folds).column_count):
+            bits |= size_bits(at[c.at])
+            if c.shape == INT_SUM:
+                bits |= size_bits(at[c.at + INT_WORDS])
+            c = c[1]
+    if is_large(bits) and worker.error == 0:
+        worker.key_at = e.lanes
+        fail(worker, COUNT_OVERFLOW, node.number, tally.rank, at[0])
 
 
 @inline
-def take_rows(H, W, nd, ty, b, diffs, dstep, sign, start, end):
+def take_rows(
+    worker: Worker, node: Node, tally: Tally, b: Block, diffs: Words, dstep: int, sign: int, start: int, end: int
+) -> None:
     """Take in rows of the open moment, whose entries are in ROW_TARGETS."""
-    nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
-    moment = H[ty + T_MOMENT]
+    nk = tally.keys
+    words = tally.words
+    moment = tally.moment
     bits = 0
     for i in range(start, end):
-        e = H[b + ROW_TARGETS + i]
-        if H[e] != moment:
-            open_entry(H, W, ty, e, nk, words)
-        d = H[diffs + i * dstep] * sign
+        e = Total(b.row_targets[i])
+        if e.stamp != moment:
+            open_entry(worker, tally, e, nk, words)
+        d = diffs[i * dstep] * sign
         if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-            fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], d, e + KEY, nk)
+            fail_of_row(worker, DIFF_OVERFLOW, node.number, tally.rank, d, e.lanes, nk)
             return
-        count = H[e + KEY + nk] + d
+        count = e.lanes[nk] + d
         bits |= size_bits(count)
-        H[e + KEY + nk] = count
-    if H[nd + OP] == SUMMED:
-        spec = H[H[nd + TB] + FOLDS]
-        once = are_once(H, diffs, dstep, sign, start, end)
-        for k in range(H[spec + COLUMNS]):
-            bits |= add_column(H, spec + FIRST_COLUMN + k * COLUMN, b, nk, diffs, dstep, sign, start, end, once)
+        e.lanes[nk] = count
+    if node.op == SUMMED:
+        spec = Sums(node.table.folds)
+        once = are_once(diffs, dstep, sign, start, end)
+        for k in range(spec.column_count):
+            bits |= add_column(spec.columns[k], b, nk, diffs, dstep, sign, start, end, once)
     if is_large(bits):
         for i in range(start, end):
-            refuse_entry(H, W, nd, ty, H[b + ROW_TARGETS + i])
+            refuse_entry(worker, node, tally, Total(b.row_targets[i]))
 
 
 @kernel
-def add_to_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
+def add_to_groups(
+    worker: Worker, node: Node, tally: Tally, b: Block, groups: int, diffs: Words, dstep: int, sign: int, n: int
+) -> None:
     """Add the values of such a block to the sums of its groups."""
-    nk = H[ty + T_KEYS]
-    d = H[diffs] * sign
-    spec = H[H[nd + TB] + FOLDS]
+    nk = tally.keys
+    d = diffs[0] * sign
+    spec = Sums(node.table.folds)
     placed = False
-    for k in range(H[spec + COLUMNS]):
-        col = spec + FIRST_COLUMN + k * COLUMN
-        lane = b + COLUMNS_AT + 2 * (nk + H[col + LANE])
-        if H[col + SHAPE] == INT_SUM and H[lane + 1] == 1:
-            if add_groups(H, b, H[lane], n, groups, KEY + nk + H[col + AT], d):
+    for k in range(spec.column_count):
+        col = spec.columns[k]
+        lane = b.columns[nk + col.lane]
+        if col.shape == INT_SUM and lane.step == 1:
+            if add_groups(b, lane.at, n, groups, Total.SIZE + nk + col.at, d):
                 continue
         if not placed:
-            find_group_targets(H, b, n)
+            find_group_targets(b, n)
             placed = True
-        add_column(H, col, b, nk, diffs, dstep, sign, 0, n, d == 1)
+        add_column(col, b, nk, diffs, dstep, sign, 0, n, d == 1)
 
 
 @kernel
-def take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n):
+def take_groups(
+    worker: Worker, node: Node, tally: Tally, b: Block, groups: int, diffs: Words, dstep: int, sign: int, n: int
+) -> None:
     """Take in a block of the open moment, whose rows are in groups and come equally often."""
-    nk = H[ty + T_KEYS]
-    words = H[ty + T_WORDS]
-    d = H[diffs] * sign
+    nk = tally.keys
+    words = tally.words
+    d = diffs[0] * sign
     if d > DIFF_AT_MOST or d < -DIFF_AT_MOST:
-        fail_of_row(H, W, DIFF_OVERFLOW, H[nd + NUMBER], H[ty + T_RANK], d, H[b + ENTRIES] + KEY, nk)
+        fail_of_row(worker, DIFF_OVERFLOW, node.number, tally.rank, d, Words(b.entries[0] + Total.SIZE), nk)
         return
     for g in range(groups):
-        e = H[b + ENTRIES + g]
-        if H[e] != H[ty + T_MOMENT]:
-            open_entry(H, W, ty, e, nk, words)
-        H[e + KEY + nk] += H[b + SIZES + g] * d
-    if H[nd + OP] == SUMMED:
-        add_to_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n)
+        e = Total(b.entries[g])
+        if e.stamp != tally.moment:
+            open_entry(worker, tally, e, nk, words)
+        e.lanes[nk] += b.sizes[g] * d
+    if node.op == SUMMED:
+        add_to_groups(worker, node, tally, b, groups, diffs, dstep, sign, n)
     for g in range(groups):
-        refuse_entry(H, W, nd, ty, H[b + ENTRIES + g])
+        refuse_entry(worker, node, tally, Total(b.entries[g]))
 
 
 @inline
-def open_moment(H, W, nd, ty, rank):
+def open_moment(worker: Worker, node: Node, tally: Tally, rank: int) -> None:
     """Rows of another time come: emit what the last one changed."""
-    if H[ty + T_RANK]:
-        while close_moment(H, W, nd, ty):
+    if tally.rank:
+        while close_moment(worker, node, tally):
             pass
-        if H[W + ERROR]:
+        if worker.error:
             return
-    H[ty + T_RANK] = rank
-    H[ty + T_MOMENT] += 1
+    tally.rank = rank
+    tally.moment += 1
 
 
 @kernel
-def run_block(H, W, nd, ranks, rstep, diffs, dstep, sign, n):
+def run_block(
+    worker: Worker, node: Node, ranks: Words, rstep: int, diffs: Words, dstep: int, sign: int, n: int
+) -> None:
     """Take in the block's rows, whose times do not fall: rank i lies at ranks + i * rstep, likewise the diffs."""
-    ty = H[nd + TALLY_AT]
-    b = H[W + BLOCK]
-    begin_log(H, W, ty)
+    tally = node.tally
+    b = Block(worker.block)
+    begin_log(worker, tally)
     groups = 0
-    if takes_groups(H, ty, ranks, rstep, diffs, dstep, n):
-        groups = find_groups(H, b, H[ty + T_KEYS], n)
+    if takes_groups(tally, ranks, rstep, diffs, dstep, n):
+        groups = find_groups(b, tally.keys, n)
     if groups:
-        find_entries(H, W, ty, b, groups)
+        find_entries(worker, tally, b, groups)
     else:
-        find_targets(H, W, ty, b, n)
-        if counts_by_lane(H, nd, ty):
-            run_counts(H, W, nd, ranks, rstep, diffs, dstep, sign, n)
-            H[W + FUEL] -= n
+        find_targets(worker, tally, b, n)
+        if counts_by_lane(node, tally):
+            run_counts(worker, node, ranks, rstep, diffs, dstep, sign, n)
+            worker.fuel -= n
             return
     i = 0
-    while i < n and H[W + ERROR] == 0:
-        t = H[ranks + i * rstep]
-        if t != H[ty + T_RANK]:
-            open_moment(H, W, nd, ty, t)
-            if H[W + ERROR]:
+    while i < n and worker.error == 0:
+        t = ranks[i * rstep]
+        if t != tally.rank:
+            open_moment(worker, node, tally, t)
+            if worker.error:
                 return
         start = i
         i = n
         if groups:
-            take_groups(H, W, nd, ty, b, groups, diffs, dstep, sign, n)
+            take_groups(worker, node, tally, b, groups, diffs, dstep, sign, n)
         else:
-            if H[ranks + (n - 1) * rstep] != t:
+            if ranks[(n - 1) * rstep] != t:
                 i = start + 1
-                while H[ranks + i * rstep] == t:
+                while ranks[i * rstep] == t:
                     i += 1
-            take_rows(H, W, nd, ty, b, diffs, dstep, sign, start, i)
-    H[W + FUEL] -= n
+            take_rows(worker, node, tally, b, diffs, dstep, sign, start, i)
+    worker.fuel -= n
 
 
 @kernel
-def order_by_rank(H, W, p, n, step):
+def order_by_rank(worker: Worker, p: Words, n: int, step: int) -> Words:
     """Rows `rank, diff, lanes` in the order of their ranks, stably.  Returns where they are: at p if they were."""
     last = 0
-    low = H[p]
-    high = H[p]
+    low = p[0]
+    high = p[0]
     in_order = True
     for i in range(n):
-        t = H[p + i * step]
+        t = p[i * step]
         if t < last:
             in_order = False
         last = t
@@ -349,48 +339,48 @@ def order_by_rank(H, W, p, n, step):
         high = max(high, t)
     if in_order:
         return p
-    counts = reserve(H, W, W + COUNTS, high - low + 2)
+    counts = reserve(worker, worker.counts, high - low + 2)
     for k in range(high - low + 2):
-        H[counts + k] = 0
+        counts[k] = 0
     for i in range(n):
-        H[counts + 1 + H[p + i * step] - low] += 1
+        counts[1 + p[i * step] - low] += 1
     for k in range(high - low + 1):
-        H[counts + k + 1] += H[counts + k]
-    to = reserve(H, W, W + BULK, n * step)
+        counts[k + 1] += counts[k]
+    to = reserve(worker, worker.bulk, n * step)
     for i in range(n):
         e = p + i * step
-        c = counts + H[e] - low
-        copy_words(H, e, to + H[c] * step, step)
-        H[c] += 1
+        c = counts + e[0] - low
+        copy_words(e, to + c[0] * step, step)
+        c[0] += 1
     return to
 
 
 @kernel
-def run_pending(H, W, nd):
+def run_pending(worker: Worker, node: Node) -> None:
     """The rows that wait at the node are taken in, in the order of their times."""
-    v = bucket_for(H, W, nd, 0) + B_BULK
-    p = H[v + PTR]
-    words = H[v + LEN]
-    cap = H[v + CAP]
+    v = bucket_for(worker, node, 0).bulk
+    p = v.pointer
+    words = v.length
+    cap = v.capacity
     if words == 0:
         return
-    H[v + PTR] = 0
-    H[v + LEN] = 0
-    H[v + CAP] = 0
-    lanes = row_lanes(H, nd)
+    v.pointer = Words(0)
+    v.length = 0
+    v.capacity = 0
+    lanes = row_lanes(node)
     step = 2 + lanes
     n = words // step
-    row = order_by_rank(H, W, p, n, step)
-    columns = H[W + BLOCK] + COLUMNS_AT
+    row = order_by_rank(worker, p, n, step)
+    columns = Block(worker.block).columns
     at = 0
-    while at < n and H[W + ERROR] == 0:
+    while at < n and worker.error == 0:
         m = min(BLOCK_ROWS, n - at)
         e = row + at * step
         for k in range(lanes):
-            H[columns + 2 * k] = e + 2 + k
-            H[columns + 2 * k + 1] = step
-        run_block(H, W, nd, e, step, e + 1, step, 1, m)
+            columns[k].at = e + 2 + k
+            columns[k].step = step
+        run_block(worker, node, e, step, e + 1, step, 1, m)
         at += m
-    release(H, W, p, cap)
-    if H[W + BULK + CAP] > HUGE:
-        drop_vector(H, W, W + BULK)
+    release(worker, p, cap)
+    if worker.bulk.capacity > HUGE:
+        drop_vector(worker, worker.bulk)

@@ -25,28 +25,28 @@ class Counts:
 
     def __init__(self, sorts=True, room=None):
         self.bench = Bench()
-        H, W = self.bench.H, self.bench.W
+        W = self.bench.W
         self.nd, self.output = self.bench.node(kinds.REDUCE, lanes=2), self.bench.node(kinds.OUTPUT, lanes=2)
-        self.ty = self.bench.heap.zeros(t.TALLY)
-        H[self.nd + kinds.OP], H[self.nd + kinds.TALLY_AT], H[self.output + kinds.RAW] = COUNTED, self.ty, 1
-        H[self.ty + t.T_KEYS], H[self.ty + t.T_WORDS], H[self.ty + t.T_MASK] = 1, 1, -1
-        H[self.ty + t.T_SORTS], H[self.ty + t.T_OUTPUT] = int(sorts), self.output
+        self.ty = self.bench.heap.zeros(t.Tally.SIZE)
+        kinds.Node(self.nd).op, kinds.Node(self.nd).tally, kinds.Node(self.output).raw = COUNTED, self.ty, 1
+        t.Tally(self.ty).keys, t.Tally(self.ty).words, t.Tally(self.ty).mask = 1, 1, -1
+        t.Tally(self.ty).sorts, t.Tally(self.ty).output = int(sorts), self.output
         self.place = np.full((4, (room or 0) + 3), 99, np.int64)
         self.times = np.arange(100, 100 + 500)  # four blocks of forty rows, three ranks apart at most
         if room is not None:
-            H[self.output + kinds.DIRECT_AT], H[self.output + kinds.DIRECT_STEP] = address_of(self.place), room + 3
-            H[self.output + kinds.DIRECT_ROOM] = room
-            H[self.output + kinds.DIRECT_TIMES] = address_of(self.times) - 1
-        t.begin_log(H, W, self.ty)
+            kinds.Node(self.output).direct_at, kinds.Node(self.output).direct_step = address_of(self.place), room + 3
+            kinds.Node(self.output).direct_room = room
+            kinds.Node(self.output).direct_times = address_of(self.times) - 1
+        t.begin_log(W, self.ty)
         self.sums, self.found, self.open, self.wanted = Counter(), {}, {}, []
 
     def run(self, ranks, keys, diffs, sign=1):
         """A block through the kernel."""
         H, W = self.bench.H, self.bench.W
         held = [np.array(column, np.int64) for column in (ranks, keys, diffs)]
-        columns = H[W + h.BLOCK] + block.COLUMNS_AT
+        columns = block.Block(h.Worker(W).block).columns
         H[columns], H[columns + 1] = address_of(held[1]), 1
-        fold.run_block(H, W, self.nd, address_of(held[0]), 1, address_of(held[2]), 1, sign, len(keys))
+        fold.run_block(W, self.nd, address_of(held[0]), 1, address_of(held[2]), 1, sign, len(keys))
 
     def expect(self, ranks, keys, diffs, sorts):
         """The same, in Python."""
@@ -69,10 +69,10 @@ class Counts:
 
     def said(self):
         """Rows in the place, with ranks for times, then those in the buffer."""
-        n = int(self.bench.H[self.output + kinds.DIRECT_ROWS])
+        n = int(kinds.Node(self.output).direct_rows)
         assert (self.place[:, n + 1 + 2 :] == 99).all()
         placed = [(k, count, time - 99, diff) for k, count, time, diff in self.place[:, :n].T.tolist()]
-        words = self.bench.vector(self.nd + kinds.BUFFER)
+        words = self.bench.vector(kinds.Node(self.nd).buffer)
         rows = [tuple(words[i : i + 5]) for i in range(0, len(words), 5)]
         assert all(row[0] == 0 for row in rows)
         return placed, [(row[3], row[4], row[1], row[2]) for row in rows]
@@ -80,10 +80,10 @@ class Counts:
     def content(self):
         H, ty = self.bench.H, self.ty
         found = {}
-        for e in range(int(H[ty + t.T_SLOTS]), int(H[ty + t.T_SLOTS]) + 3 * int(H[ty + t.T_MASK] + 1), 3):
+        for e in range(int(t.Tally(ty).slots), int(t.Tally(ty).slots) + 3 * int(t.Tally(ty).mask + 1), 3):
             if H[e]:
-                assert int(H[e + t.KEY]) not in found
-                found[int(H[e + t.KEY])] = int(H[e + t.KEY + 1])
+                assert int(t.Total(e).lanes[0]) not in found
+                found[int(t.Total(e).lanes[0])] = int(t.Total(e).lanes[1])
         return found
 
 
@@ -104,29 +104,29 @@ def test_what_each_moment_changed_is_said_and_the_last_one_stays_open(room, bloc
     assert placed + buffered == totals.wanted
     assert room is not None or not placed
     assert room != 10_000 or not buffered
-    bench, H = totals.bench, totals.bench.H
+    bench = totals.bench
     assert {k: n for k, n in totals.content().items() if n} == {k: n for k, n in totals.sums.items() if n}
-    opened = bench.vector(totals.ty + t.T_OPEN)
-    assert [(int(H[opened[i] + t.KEY]), opened[i + 1]) for i in range(0, len(opened), 2)] == [
+    opened = bench.vector(t.Tally(totals.ty).open)
+    assert [(int(t.Total(opened[i]).lanes[0]), opened[i + 1]) for i in range(0, len(opened), 2)] == [
         (k, n) for k, n in totals.open.items() if k != "rank"
     ]
-    assert int(H[totals.ty + t.T_RANK]) == totals.open.get("rank", 0)
-    assert bench[h.DELTAS] == len(totals.wanted) and bench[h.INSERTS] == len(placed)
+    assert int(t.Tally(totals.ty).rank) == totals.open.get("rank", 0)
+    assert bench.header.deltas == len(totals.wanted) and bench.header.inserts == len(placed)
 
 
 @given(steps=st.lists(ROWS, min_size=1, max_size=4), undone=st.integers(0, 3))
 def test_an_advance_of_counts_is_undone(steps, undone):
     totals = Counts()
-    H, W, before = totals.bench.H, totals.bench.W, {}
+    W, before = totals.bench.W, {}
     for i, rows in enumerate(steps):
-        totals.bench[h.FIRST] = i + 1
+        totals.bench.header.first = i + 1
         for start in range(0, len(rows), 7):
             part = rows[start : start + 7]
             totals.run([1 + start] * len(part), [row[1] for row in part], [row[2] for row in part])
-        while close.close_moment(H, W, totals.nd, totals.ty):
+        while close.close_moment(W, totals.nd, totals.ty):
             pass
         if i == undone:
-            t.undo_tally(H, W, totals.ty)
+            t.undo_tally(W, totals.ty)
             assert {k: n for k, n in totals.content().items() if n} == before
         before = {k: n for k, n in totals.content().items() if n}
 
@@ -138,24 +138,24 @@ def test_many_keys_that_share_slots_are_found_and_made(many):
     for start in range(0, 4 * many, 200):
         keys = [(7 * i) % many << 20 for i in range(start, start + 200)]
         totals.run([1 + start] * 200, keys, [1] * 200)
-        totals.bench.H[totals.nd + kinds.BUFFER + h.LEN] = 0
+        kinds.Node(totals.nd).buffer.length = 0
     assert totals.content() == {i << 20: 4 for i in range(many)}
 
 
 def test_a_row_that_comes_too_often_fails_and_what_was_found_is_written_down():
     totals = Counts()
     totals.run([1, 2, 3], [5, 5, 6], [1, 1 << 50, 1])
-    assert totals.bench[h.ERROR] == h.DIFF_OVERFLOW and totals.bench[h.ERROR_RANK] == 2
-    t.undo_tally(totals.bench.H, totals.bench.W, totals.ty)
+    assert totals.bench.header.error == h.DIFF_OVERFLOW and totals.bench.header.error_rank == 2
+    t.undo_tally(totals.bench.W, totals.ty)
     assert not any(totals.content().values())
 
 
 def test_rows_wait_in_the_buffer_behind_others_that_do():
     totals = Counts(room=10_000)
-    totals.bench.H[totals.output + kinds.BUFFER + h.LEN] = 4
+    kinds.Node(totals.output).buffer.length = 4
     totals.run([1, 2], [1, 2], [1, 1])
     assert totals.said() == ([], [(1, 1, 1, 1)])
-    totals.bench.H[totals.output + kinds.BUFFER + h.LEN] = 0
+    kinds.Node(totals.output).buffer.length = 0
     totals.run([3], [1], [1])
     assert totals.said() == ([], [(1, 1, 1, 1), (2, 1, 2, 1)])
 
@@ -164,7 +164,7 @@ def test_a_moment_of_more_entries_than_a_block_is_closed_elsewhere():
     totals = Counts()
     for start in range(0, 4 * block.BLOCK_ROWS, block.BLOCK_ROWS):
         totals.run([1] * block.BLOCK_ROWS, range(start, start + block.BLOCK_ROWS), [1] * block.BLOCK_ROWS)
-    assert not counts.counts_by_lane(totals.bench.H, totals.nd, totals.ty)
+    assert not counts.counts_by_lane(totals.nd, totals.ty)
     totals.run([2, 3], [0, 0], [1, 1])
     assert Counter(rank for _, _, rank, _ in totals.said()[1]) == {1: 4 * block.BLOCK_ROWS, 2: 2}
 
@@ -173,24 +173,25 @@ def test_a_moment_of_more_entries_than_a_block_is_closed_elsewhere():
 @pytest.mark.parametrize("room", [4, 5, 9])
 def test_blocks_go_to_the_place_until_it_is_full_and_then_wait_behind_it(lanes, room):
     bench = Bench()
-    H, W, nd = bench.H, bench.W, bench.node(kinds.OUTPUT, lanes=lanes)
+    W, nd = bench.W, bench.node(kinds.OUTPUT, lanes=lanes)
     place, times = np.full((lanes + 2, room + 1), 99, np.int64), np.array([70, 80, 90])
-    H[nd + kinds.RAW], H[nd + kinds.DIRECT_AT], H[nd + kinds.DIRECT_STEP] = 1, address_of(place), room + 1
-    H[nd + kinds.DIRECT_ROOM], H[nd + kinds.DIRECT_TIMES] = room, address_of(times) - 1
+    kinds.Node(nd).raw, kinds.Node(nd).direct_at, kinds.Node(nd).direct_step = 1, address_of(place), room + 1
+    kinds.Node(nd).direct_room, kinds.Node(nd).direct_times = room, address_of(times) - 1
     rows = np.array([[10 * k + i for i in range(9)] for k in range(lanes)], np.int64).reshape(lanes, 9)
     ranks, diffs = np.array([1, 1, 2, 2, 3, 3, 3, 3, 3]), np.array([1, -1, 2, 1, 1, 0, 1, 1, 1])
     wanted = [(*rows[:, i].tolist(), int(times[ranks[i] - 1]), -int(diffs[i])) for i in range(9) if diffs[i]]
-    columns = H[W + h.BLOCK] + block.COLUMNS_AT
+    columns = block.Block(h.Worker(W).block).columns
     for start, n in ((0, 4), (4, 1), (5, 2), (7, 2)):
         for k in range(lanes):
-            block.set_column(H, columns, k, address_of(rows[k]) + start, 1)
-        c.absorb_block(H, W, nd, address_of(ranks) + start, 1, address_of(diffs) + start, 1, -1, n)
-    out = np.empty((lanes + 2, c.count_rows(H, nd)), np.int64)
-    c.take_rows(H, nd, out, 0, times)
-    n = int(c.stop_direct(H, nd))
+            block.set_column(columns, k, address_of(rows[k]) + start, 1)
+        c.absorb_block(W, nd, address_of(ranks) + start, 1, address_of(diffs) + start, 1, -1, n)
+    out = np.empty((lanes + 2, c.count_rows(nd)), np.int64)
+    c.take_rows(nd, out, 0, times)
+    n = int(c.stop_direct(nd))
     assert n == {4: 4, 5: 5, 9: 5}[room] and (place[:, n:] == 99).all()  # where a diff is zero, rows wait as well
     assert [tuple(row) for row in [*place[:, :n].T.tolist(), *out.T.tolist()]] == wanted
-    assert not any(bench.words(nd + kinds.DIRECT_AT, kinds.DIRECT_TIMES + 1 - kinds.DIRECT_AT))
+    node = kinds.Node(nd)
+    assert not any((node.direct_at, node.direct_step, node.direct_room, node.direct_rows, node.direct_times))
 
 
 def degrees(flow, name, rows):

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 import ebbflow as ebb
 from ebbflow.columns.schema import NULL
 from ebbflow.expressions.interpreter import BLOCK_ROWS
-from ebbflow.native.kernel import address_of, memory
-from ebbflow.operators.block import COLUMNS_AT, HASHES, ROOM, ROW_TARGETS
+from ebbflow.native.kernel import address_of
+from ebbflow.operators import block
 from ebbflow.operators.reduce.totals.few_keys import (
-    ENTRIES,
-    FIRSTS,
     MOST_GROUPS,
-    SIZES,
     SMALL,
     WORTH_GROUPS,
     add_groups,
@@ -33,41 +30,41 @@ class Block:
     """A block with columns of its own."""
 
     def __init__(self, *columns):
-        self.words = np.zeros(ROOM, np.int64)
-        self.b = address_of(self.words)
+        self.words = np.zeros(block.Block.SIZE, np.int64)
+        self.b = block.Block(address_of(self.words))
         self.columns = [np.array(column, np.int64) for column in columns]
         self.n = len(columns[0])
         for k, column in enumerate(self.columns):
-            self.words[COLUMNS_AT + 2 * k : COLUMNS_AT + 2 * k + 2] = address_of(column), 1
+            block.set_column(self.b.columns, k, address_of(column), 1)
 
     def groups(self):
-        return int(find_groups(memory(), self.b, len(self.columns), self.n))
+        return int(find_groups(self.b, len(self.columns), self.n))
 
-    def at(self, place, count):
-        return self.words[place : place + count].tolist()
+    def at(self, name, count):
+        return [int(getattr(self.b, name)[i]) for i in range(count)]
 
 
 @given(st.integers(1, 3), st.integers(1, 10), st.integers(1, BLOCK_ROWS), st.randoms())
 def test_rows_with_one_key_are_one_group_in_the_order_in_which_they_come(lanes, keys, n, random):
     known = [tuple(random.randrange(-1, 2) * 2**40 for _ in range(lanes)) for _ in range(keys)]
     rows = [random.choice(known) for _ in range(n)]
-    block, wanted = Block(*zip(*rows)), list(dict.fromkeys(rows))
-    found = block.groups()
+    made, wanted = Block(*zip(*rows)), list(dict.fromkeys(rows))
+    found = made.groups()
     if n < WORTH_GROUPS or len(wanted) > MOST_GROUPS:
         assert found == 0
         return
     assert found == len(wanted)
-    assert block.at(HASHES, n) == [wanted.index(row) for row in rows]
-    assert block.at(FIRSTS, found) == [rows.index(key) for key in wanted]
-    assert block.at(SIZES, found) == [Counter(rows)[key] for key in wanted]
+    assert made.at("hashes", n) == [wanted.index(row) for row in rows]
+    assert made.at("firsts", found) == [rows.index(key) for key in wanted]
+    assert made.at("sizes", found) == [Counter(rows)[key] for key in wanted]
 
 
 def test_lanes_that_lie_apart_and_rows_without_a_key_have_no_groups():
-    block = Block([1] * 64)
-    assert block.groups() == 1
-    block.words[COLUMNS_AT + 1] = 0
-    assert block.groups() == 0
-    assert find_groups(memory(), block.b, 0, 64) == 0
+    made = Block([1] * 64)
+    assert made.groups() == 1
+    made.b.columns.step = 0
+    assert made.groups() == 0
+    assert find_groups(made.b, 0, 64) == 0
 
 
 @given(
@@ -75,30 +72,31 @@ def test_lanes_that_lie_apart_and_rows_without_a_key_have_no_groups():
     st.sampled_from([1, -1, 3, -(2**31)]),
 )
 def test_what_a_group_gets_of_a_column_is_the_sum_of_its_values(rows, diff):
-    block = Block([key for key, _ in rows])
+    made = Block([key for key, _ in rows])
     values = np.array([value for _, value in rows], np.int64)
-    found = block.groups()
+    found = made.groups()
     entries = np.zeros((found, WORDS), np.int64)
-    block.words[ENTRIES : ENTRIES + found] = address_of(entries) + WORDS * np.arange(found)
-    assert add_groups(memory(), block.b, address_of(values), len(rows), found, COUNT, diff)
+    for i in range(found):
+        made.b.entries[i] = address_of(entries) + WORDS * i
+    assert add_groups(made.b, address_of(values), len(rows), found, COUNT, diff)
     for entry, key in zip(entries.tolist(), dict.fromkeys(key for key, _ in rows), strict=True):
         mine = [value for of, value in rows if of == key]
         low, high = entry[COUNT + 1 :]
         assert entry[0] == 0 and entry[COUNT] == diff * len(mine)
         assert (high << 64) + low % 2**64 == diff * sum(mine)
-    find_group_targets(memory(), block.b, len(rows))
+    find_group_targets(made.b, len(rows))
     where = {key: address_of(entries) + WORDS * i for i, key in enumerate(dict.fromkeys(key for key, _ in rows))}
-    assert block.at(ROW_TARGETS, len(rows)) == [where[key] for key, _ in rows]
+    assert made.at("row_targets", len(rows)) == [where[key] for key, _ in rows]
 
 
 @pytest.mark.parametrize("odd", [NULL, 2**SMALL, -(2**SMALL) - 1, 2**63 - 1])
 def test_a_column_with_a_null_or_a_large_number_is_left_alone(odd):
-    block = Block([7] * 40)
+    made = Block([7] * 40)
     values, entry = np.ones(40, np.int64), np.zeros(WORDS, np.int64)
-    assert block.groups() == 1
-    block.words[ENTRIES] = address_of(entry)
+    assert made.groups() == 1
+    made.b.entries[0] = address_of(entry)
     values[33] = odd
-    assert not add_groups(memory(), block.b, address_of(values), 40, 1, COUNT, 1)
+    assert not add_groups(made.b, address_of(values), 40, 1, COUNT, 1)
     assert not entry.any()
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import ebbflow as ebb
 from ebbflow.expressions.interpreter import BLOCK_ROWS
 from ebbflow.operators.reduce.totals import close, fold
-from ebbflow.trace import heap as h
 from tests.trace.heaps import Bench
 
 CHANGE = st.tuples(st.integers(0, 6), st.integers(-2, 5), st.integers(0, 9), st.sampled_from([1, 1, -1, 3]))
@@ -98,9 +97,9 @@ def test_rows_are_put_in_the_order_of_their_ranks_and_equal_ones_stay(ranks):
     bench = Bench()
     rows = [word for i, rank in enumerate(ranks) for word in (rank, 1, i)]
     p = bench.heap.keep(rows or [0])
-    found = int(fold.order_by_rank(bench.H, bench.W, p, len(ranks), 3))
+    found = int(fold.order_by_rank(bench.W, p, len(ranks), 3))
     words = bench.words(found, len(rows))
     assert [tuple(words[i : i + 3]) for i in range(0, len(words), 3)] == [
         (rank, 1, i) for rank, i in sorted(zip(ranks, range(len(ranks)), strict=True))
     ]
-    assert (found == p) == (ranks == sorted(ranks)) and bench[h.ERROR] == 0
+    assert (found == p) == (ranks == sorted(ranks)) and bench.header.error == 0
