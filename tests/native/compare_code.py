@@ -9,6 +9,7 @@ Rule: kernels are the same if every byte of their code is; addresses of what the
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -28,8 +29,8 @@ def kernels_of(path: Path) -> dict[str, bytes]:
     """The instructions of each kernel in a bundle."""
     data = get(path)
     assert data is not None, f"{path} is not a whole bundle."
-    _, *parts = _parts(data)
-    return {described.decode().split(" ")[0]: text_of(code) for described, code in zip(parts[::2], parts[1::2])}
+    head, _, _, _, *kernels = _parts(data)
+    return {named[0]: text_of(code) for named, code in zip(json.loads(head)["kernels"], kernels, strict=True)}
 
 
 def main(old_path: str, new_path: str) -> int:
