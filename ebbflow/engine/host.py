@@ -134,7 +134,7 @@ class Host:
             self.general_slices(rows, lower, upper, results)
         elif rows:
             times = distinct([at[:, 0] for _, at, _ in rows.values()])
-            if len(rows) == len(times) == len(self.workers) == 1:
+            if self.is_quick and len(rows) == len(times) == 1:
                 self.quick_slice(rows, times, results)
             else:
                 self.chain_slices(rows, times, results)

@@ -9,6 +9,7 @@ Rule: a worker deals with cells and rows; which times are complete, and what oth
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import astuple
 from functools import reduce
 
@@ -88,6 +89,7 @@ class Worker:
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.moment = np.zeros(1, np.int64)  # the same where a slice has one
+        self.walk: Callable[[h.Worker], int] = w.walk  # who looks at each node takes it in steps
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.inputs = {name: self.at[cell.number] for name, cell in plan.inputs.items()}
         self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
@@ -438,7 +440,7 @@ class Worker:
                 break
             interrupts.look()
             self.header.fuel = w.FULL
-            reason = w.walk(self.header)
+            reason = self.walk(self.header)
         return int(reason)
 
     def serve(self, reason: int) -> int:
@@ -545,6 +547,9 @@ class Worker:
             "words": header.live,
             "sealed": header.sealed,
             "mailed": header.sent,
+            "merges": header.merges,
+            "merged from": header.merged_from,
+            "merged to": header.merged_to,
         }
         return {name: int(count) for name, count in counted.items()}
 

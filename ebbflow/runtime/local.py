@@ -122,6 +122,8 @@ class LocalRuntime:
                 events.tell(events.Emitted(name, rows))
             if self.frontier(name) != frontier:
                 events.tell(events.FrontierMoved(name, self.frontier(name)))
+        if merges := after["merges"] - before["merges"]:
+            events.tell(events.Merged(merges, *(after[name] - before[name] for name in ("merged from", "merged to"))))
         counted = {name: after[name] - before[name] for name in ("visits", "rows")}
         events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
 

@@ -120,6 +120,7 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
 @click.option("--figure", is_flag=True, help="A page to put into a text: only the lattice and its rows.")
 @click.option("--part", "parts", multiple=True, help="With --figure: plan, lattice, rows, story, inputs; repeat it.")
 @click.option("--show", help="The collection the page begins with, by its name.")
+@click.option("--times", is_flag=True, help="Say how long the steps took, and how much of it at each node.")
 @click.option("--title", help="The page's title; the program's file name, if it is left out.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -130,6 +131,7 @@ def explore(
     figure: bool,
     parts: tuple[str, ...],
     show: str | None,
+    times: bool,
     title: str | None,
 ) -> None:
     """Run PROGRAM, and write an explorer page of it.
@@ -142,6 +144,7 @@ def explore(
     Examples:
       ebbflow explore reach.py
       ebbflow explore reach.py --export reach.html
+      ebbflow explore reach.py --export reach.html --times
       ebbflow explore reach.py --export figure.html --figure --show reached
     """
     from ebbflow.tools import program as programs
@@ -152,7 +155,9 @@ def explore(
             programs.run(program, arguments)
         if not sessions:
             raise click.ClickException(f"{program} runs no dataflow in this process, so there is nothing to show.")
-        written = page.of_recording(sessions[-1], export, page.Look(title or program.name, show, parts or figure))
+        written = page.of_recording(
+            sessions[-1], export, page.Look(title or program.name, show, parts or figure, times)
+        )
     if len(sessions) > 1:
         click.echo(f"{program} ran {len(sessions)} sessions; the page shows the last.")
     click.echo(str(written.path))

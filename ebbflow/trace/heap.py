@@ -127,7 +127,9 @@ class Worker(Struct):
     seeds: Vector
     outboxes: Outbox = several(64)  # one per worker
     cold: Segment  # what the spine holds of a key that is only read
-    unused: Words = several(3)
+    merges: int  # counters: merges of batches that ended, keys and entries before them, and after
+    merged_from: int
+    merged_to: int
     bulk: Vector
     bulk2: Vector
     counts: Vector

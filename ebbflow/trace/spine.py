@@ -675,8 +675,12 @@ def end_merge(worker: Worker, table: Table, m: Merge) -> None:
     one = m.one
     two = m.two
     step = one.sealed_in
+    worker.merges += 1
+    worker.merged_from += weight_of(one.batch)
+    worker.merged_to += weight_of(b)
     if two:
         step = max(step, two.sealed_in)
+        worker.merged_from += weight_of(two.batch)
     drop_merge(worker, table, m)
     drop_slot(worker, table, one)
     if two:
