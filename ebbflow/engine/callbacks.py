@@ -22,7 +22,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Plan, Stage
 from ebbflow.engine import walk as w
 from ebbflow.engine.refusals import STAYS, told
-from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
+from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place, StepRefused
 from ebbflow.expressions.interpreter import outside, values_of
 from ebbflow.limits import COPIES_KEPT
 
@@ -40,6 +40,8 @@ class Callback(NamedTuple):
     at: Place | None
 
     def raised(self, error: Exception, about: str, times: np.ndarray) -> FunctionFailed:
+        if isinstance(error, StepRefused):  # no function of a person's: what a query asks for
+            return StepRefused(f"{error.what},{told(times)}.", at=self.at, hint=f"{error.hint} {STAYS}".strip())
         return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN]}", times)
 
     def answered(self, error: EbbflowError, about: str, times: np.ndarray) -> FunctionFailed:

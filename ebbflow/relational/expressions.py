@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import reduce
 
 from sqlglot import exp
 
@@ -20,7 +21,7 @@ from ebbflow.expressions import guards
 from ebbflow.expressions.operations import VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
-from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, interval, later, part_of
+from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, interval_parts, later, part_of
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
@@ -139,6 +140,8 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
                 sign = -1
             if isinstance(node, exp.Add | exp.Sub) and (sign == 1 or one is node.this):
                 return _later(bind(one), two, sign, bind)
+    if isinstance(node, COMPARISONS) and (_is_row(node.this) or _is_row(node.expression)):
+        return _compared_rows(node, bind)
     left, right = bind(node.this), bind(node.expression)
     if isinstance(node, COMPARISONS):
         left, right = alike(left, right)
@@ -150,6 +153,37 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
     found = called(op, node, (left, right)) if op in OPERATORS_OF_TABLE else typed(op, (left, right))
     is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)
     return typed("not", (found,)) if is_negated else found
+
+
+def _is_row(node: exp.Expression) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Tuple) or (isinstance(node, exp.Anonymous) and node.name.lower() == "row")
+
+
+def _values_in(node: exp.Expression) -> list[exp.Expression]:
+    """The values of a row, (a, b); a value alone is one."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return list(node.expressions) if _is_row(node) else [node]
+
+
+def _compared_rows(node: exp.Expression, bind: Bind) -> Expr:
+    """(a, b) = (c, d): value by value; the first that differ say which row is less."""
+    ours, theirs = _values_in(node.this), _values_in(node.expression)
+    if len(ours) != len(theirs):
+        raise refused(f"a row of {len(ours)} is compared with one of {len(theirs)}", node, "Compare as many values.")
+    pairs = [alike(bind(one), bind(two)) for one, two in zip(ours, theirs)]
+    op = BINARY[type(node)]
+    if op in ("eq", "eq_null_safe"):
+        same = reduce(lambda one, two: typed("and", (one, two)), [typed(op, pair) for pair in pairs])
+        return typed("not", (same,)) if isinstance(node, exp.NullSafeNEQ) else same
+    if op == "ne":
+        return reduce(lambda one, two: typed("or", (one, two)), [typed("ne", pair) for pair in pairs])
+    found = typed(op, pairs[-1])
+    for pair in reversed(pairs[:-1]):
+        found = typed("or", (typed(op[0] + "t", pair), typed("and", (typed("eq", pair), found))))
+    return found
 
 
 def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -170,7 +204,13 @@ def _read(text: Literal, target: Type) -> Expr:
 
 
 def _later(start: Expr, span: exp.Expression, sign: int, bind: Bind) -> Expr:
-    amount, unit = interval(span, bind)
+    """A moment, a length of time later or earlier: its months first, as they are written."""
+    for amount, unit in interval_parts(span, bind):
+        start = _later_by(start, amount, unit, sign, span)
+    return start
+
+
+def _later_by(start: Expr, amount: Expr, unit: str, sign: int, span: exp.Expression) -> Expr:
     if isinstance(start, Call) and start.type == DATE and isinstance(start.args[0], Literal):
         folded = cast_value(start.args[0], start.type)
         start = start if folded is None else folded
@@ -238,6 +278,9 @@ def _cast(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _in(node: exp.Expression, bind: Bind) -> Expr:
+    if _is_row(node.this):
+        rows = [_compared_rows(exp.EQ(this=node.this, expression=choice), bind) for choice in node.expressions]
+        return reduce(lambda one, two: typed("or", (one, two)), rows)
     value = bind(node.this)
     choices = [bind(choice) for choice in node.expressions]
     if any(not isinstance(choice, Literal) for choice in choices):

@@ -8,6 +8,7 @@ Rule: a name stands for the row of the table that has it, with text, numbers and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -219,9 +220,23 @@ def part_of(name: str, moment: Expr, node: exp.Expression) -> Expr:
         moment = cast(moment, TIMESTAMP if PARTS.get(part) in ("hour", "minute", "second") else DATE)
     if part in ("dow_iso", "dayofweek_iso", "isodow"):
         return cast(typed("add", (typed("weekday", (moment,)), Literal(1, LONG))), INT)
+    if part == "epoch":
+        if moment.type == DATE:
+            moment = cast(moment, TIMESTAMP)
+        return typed("div", (cast(called("unix_micros", node, [moment]), DOUBLE), Literal(1e6, DOUBLE)))
     if part not in PARTS:
-        raise unsupported(node, f"extract({part} ...)")
+        raise unsupported(
+            node, f"extract({part} ...)", f"There are: {', '.join(dict.fromkeys(PARTS.values()))}, epoch."
+        )
     return typed(PARTS[part], (moment,))
+
+
+def _to_text(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """to_char(moment, format); of numbers, whose formats are others, Spark's is not here."""
+    values = [bind(arg) for arg in args]
+    if len(values) != 2 or values[0].type not in (*MOMENTS, VOID):
+        raise unsupported(node, "to_char of anything but a date or a timestamp", "For numbers: format_number, cast.")
+    return called("date_format", node, values)
 
 
 def _moment_part(part: str) -> Called:
@@ -250,6 +265,7 @@ BY_NAME: dict[str, Called] = {
     "dayofmonth": _moment_part("day"), "date_part": _part, "datepart": _part, "weekday": _typed("weekday"),
     "week": _operation("weekofyear"), "right": _right, "nvl2": _present, "decode": _decoded, "position": _position,
     "isnull": _null_test(False), "isnotnull": _null_test(True), "nanvl": _nanvl, "equal_null": _typed("eq_null_safe"),
+    "to_char": _to_text, "to_varchar": _to_text,
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
     "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793), "e": _constant(2.718281828459045),
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
@@ -298,6 +314,28 @@ class Dialect(Spark):  # type: ignore[misc]
             for name, fn in Spark.Parser.FUNCTION_PARSERS.items()
             if name in ("POSITION", "OVERLAY") or name.lower() not in (*BY_NAME, *AGGREGATES_BY_NAME)
         }
+
+
+PART_OF_INTERVAL = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)|\s*([+-]?)(\d+):(\d\d)(?::(\d\d))?(?![\d:])", re.IGNORECASE)
+
+
+def interval_parts(node: exp.Expression, bind: Bind) -> list[tuple[Expr, str]]:
+    """How much of which units: interval 3 days, interval n hours, interval '1 month 2 days 03:00:00'."""
+    if node.args.get("unit") is not None or not isinstance(node.this, exp.Literal) or not node.this.is_string:
+        return [interval(node, bind)]
+    found: list[tuple[Expr, str]] = []
+    text, at = node.name.strip(), 0
+    while at < len(text):
+        part = PART_OF_INTERVAL.match(text, at)
+        if part is None or (part[2] and unit_of(part[2]) is None):
+            raise refused(f'"{node.name}" is no length of time', node, "For example interval '1 day 2 hours'.")
+        if part[2]:
+            found.append((Literal(int(part[1]), LONG), unit_of(part[2]) or ""))
+        else:
+            seconds = int(part[4]) * 3600 + int(part[5]) * 60 + int(part[6] or 0)
+            found.append((Literal(-seconds if part[3] == "-" else seconds, LONG), "second"))
+        at = part.end()
+    return found
 
 
 def interval(node: exp.Expression, bind: Bind) -> tuple[Expr, str]:

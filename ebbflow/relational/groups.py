@@ -162,26 +162,27 @@ def _keys(
         *(group.args.get("grouping_sets") or []),
     ]
     for part in [*group.expressions, *rollups]:
-        if isinstance(part, exp.Rollup):
-            inside = [parts_of(each) for each in part.expressions]
-            alternatives.append([[k for one in inside[:i] for k in one] for i in range(len(inside), -1, -1)])
-        elif isinstance(part, exp.Cube):
-            inside = [parts_of(each) for each in part.expressions]
-            alternatives.append(
-                [[k for i, one in enumerate(inside) if mask >> i & 1 for k in one] for mask in range(1 << len(inside))]
-            )
-        elif isinstance(part, exp.GroupingSets):
-            alternatives.append([parts_of(each) for each in part.expressions])
-        else:
-            alternatives.append([parts_of(part) if isinstance(part, exp.Tuple) else [part]])
-            continue
-        has_sets = True
+        alternatives.append(_sets_of(part))
+        has_sets = has_sets or isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets)
     sets: list[list[exp.Expression]] = [[]]
     for choices in alternatives:
         sets = [[*one, *choice] for one in sets for choice in choices]
     named_sets = [[_meant(key, query, aliases) for key in one] for one in sets]
     keys = [key for one in named_sets for key in one]
     return list(dict.fromkeys(keys)), named_sets if has_sets else None
+
+
+def _sets_of(part: exp.Expression) -> list[list[exp.Expression]]:
+    """The sets of keys that a part of group by stands for: one, unless it is a rollup, a cube or sets."""
+    if isinstance(part, exp.Rollup):
+        inside = [parts_of(each) for each in part.expressions]
+        return [[k for one in inside[:i] for k in one] for i in range(len(inside), -1, -1)]
+    if isinstance(part, exp.Cube):
+        inside = [parts_of(each) for each in part.expressions]
+        return [[k for i, one in enumerate(inside) if m >> i & 1 for k in one] for m in range(1 << len(inside))]
+    if isinstance(part, exp.GroupingSets):
+        return [one for each in part.expressions for one in _sets_of(each)]
+    return [parts_of(part)]
 
 
 def parts_of(node: exp.Expression) -> list[exp.Expression]:

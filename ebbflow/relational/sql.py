@@ -20,12 +20,14 @@ from ebbflow.relational.build import Builder, constant, unique
 from ebbflow.relational.expressions import ask_for_errors
 from ebbflow.relational.functions import Dialect
 from ebbflow.relational.query import query_of
+from ebbflow.relational.refusals import check_said
 from ebbflow.relational.rows import Bound
 
 
 def collection_of(graph: Graph, text: str) -> int:
     """The number of the node that gives what the query asks for."""
     query = parsed(text)
+    check_said(query)
     if graph.ansi:
         ask_for_errors(query)
     found = query_of(query, tables_of(graph), None)
@@ -53,7 +55,14 @@ def parsed(text: str) -> exp.Expression:
         ) from None
     if len(trees) != 1:
         raise SqlError(f"sql takes one query; the text has {len(trees)}.", hint="Call it once for each.")
-    return trees[0]
+    return _table_of(trees[0])
+
+
+def _table_of(tree: exp.Expression) -> exp.Expression:
+    """`table orders` is `select * from orders`; sqlglot reads a column that is called table."""
+    if isinstance(tree, exp.Alias) and isinstance(tree.this, exp.Column) and tree.this.name.lower() == "table":
+        return exp.select("*").from_(exp.Table(this=tree.args["alias"]))
+    return tree
 
 
 def tables_of(graph: Graph) -> dict[str, Bound]:
