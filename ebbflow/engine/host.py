@@ -83,6 +83,7 @@ class Host:
         threads: bool = True,
         mine: Iterable[int] | None = None,
         make: Callable[[Plan, int], Worker] | None = None,
+        replays_only: bool = False,
         **tuning,
     ):
         if not 1 <= workers <= WORKERS_AT_MOST:
@@ -92,7 +93,7 @@ class Host:
         assert slice_times is None or 1 <= slice_times <= TIMES_AT_ONCE, "ranks have so many bits"
         self.graph, self.pool = graph, pool
         try:
-            self.plan = lower(graph, self.needs_outside)
+            self.plan = lower(graph, self.needs_outside, replays_only)
         except RecursionError:
             raise PlanError(
                 f"more linear steps follow each other than Python follows, which is {sys.getrecursionlimit():,} calls.",

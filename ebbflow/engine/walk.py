@@ -60,7 +60,8 @@ from ebbflow.operators.reduce.bulk_reduce import admit_bulk, seal_stream, stream
 from ebbflow.operators.reduce.totals.accumulators import touch_input
 from ebbflow.operators.reduce.totals.close import close_moment
 from ebbflow.operators.reduce.totals.fold import run_pending
-from ebbflow.operators.reduce.visit import hear, request_visit, visit_reduce
+from ebbflow.operators.reduce.user_functions import hear, request_visit
+from ebbflow.operators.reduce.visit import visit_reduce
 from ebbflow.operators.reduce.window_changes import has_index, undo_indexes
 from ebbflow.trace.clock import intern_time, is_complete, row_of
 from ebbflow.trace.heap import (

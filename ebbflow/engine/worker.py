@@ -26,6 +26,7 @@ from ebbflow.engine import walk as w
 from ebbflow.engine.callbacks import Callbacks
 from ebbflow.engine.compact_times import compact_times
 from ebbflow.engine.result_buffer import ResultBuffer
+from ebbflow.engine.tactics import keeps_totals, reduction_of
 from ebbflow.expressions.interpreter import REGISTERS, STEP, program, runs_in_blocks
 from ebbflow.limits import COLUMNS, WORKERS, rounds
 from ebbflow.native.kernel import address_of
@@ -34,6 +35,7 @@ from ebbflow.operators import block, consolidate, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier
 from ebbflow.operators.reduce import answers, ordered_values, window_order
+from ebbflow.operators.reduce.choose import bits_of
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
@@ -219,10 +221,11 @@ class Worker:
             a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
         self.lay_table(a, len(cell.key), widths, folds=folds)
         a.table.hangs_index = int(cell.op == answers.WINDOWED)
-        short = cell.depth == 0 and not self.plan.general and cell.op != answers.USER_FUNCTION
-        a.short = int(short)
-        a.kept = int(not short or cell.readers > 0)
-        if is_running(cell, self.plan):
+        reduction = reduction_of(self.plan, cell)
+        a.short, a.kept = int(reduction.is_short), int(reduction.is_kept)
+        a.choice = kinds.Choice(heap.zeros(kinds.Choice.SIZE))
+        a.choice.bits = bits_of(reduction)
+        if keeps_totals(self.plan, cell):
             self.lay_tally(cell, a)
 
     def lay_tally(self, cell: Cell, a: kinds.Node) -> None:
@@ -234,7 +237,7 @@ class Worker:
         ty.words = accumulators.Sums(folds).words if folds else 1
         if len(cell.pipes) == 1 and int(self.header.workers) == 1:
             source = cell.pipes[0].source
-            ty.eager = 2 if source.kind == kinds.INPUT else int(is_running(source, self.plan))
+            ty.eager = 2 if source.kind == kinds.INPUT else int(keeps_totals(self.plan, source))
 
     def lay_edge(self, pipe: Pipe, to: Cell) -> int:
         heap = self.heap
@@ -668,12 +671,6 @@ def is_consolidated(cell: Cell, plan: Plan) -> bool:
         return True
     lanes = pipe.stages[0].as_copy()
     return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(len(pipe.source.schema)))
-
-
-def is_running(cell: Cell, plan: Plan) -> bool:
-    """Whether sums are all that a reduction needs to keep: it only adds up, times are ordered, and no join reads it."""
-    adds = cell.op in (answers.DISTINCT, answers.COUNTED, answers.SUMMED)
-    return cell.kind == kinds.REDUCE and adds and cell.depth == 0 and not plan.general and cell.readers == 0
 
 
 def coordinates_schema(plan: Plan) -> Schema:

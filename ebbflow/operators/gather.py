@@ -14,11 +14,13 @@ from ebbflow.native.structs import Struct, Words
 from ebbflow.operators.node import Node, queue
 from ebbflow.operators.value_index import enter_all
 from ebbflow.trace.heap import (
+    COUNT_OVERFLOW,
     LAST,
     Segment,
     Vector,
     Worker,
     copy_words,
+    fail,
     hash_lanes,
     join_rounds,
     reserve,
@@ -157,6 +159,13 @@ def sort_events(worker: Worker, p: Event, n: int) -> None:
     if a != p:
         for i in range(n * Event.SIZE):
             Words(p)[i] = Words(a)[i]
+
+
+@kernel
+def refuse_group(worker: Worker, node: Node, record: Record, rank: int) -> None:
+    """A key's rows are more than can be counted."""
+    worker.key_at = record
+    fail(worker, COUNT_OVERFLOW, node.number, rank, 0)
 
 
 @kernel
@@ -344,3 +353,12 @@ def gather_values(worker: Worker, segment: Segment, w: int, rounds: int, events:
     values.length = step * vn
     if not in_order:
         sort_events(worker, Event(events.pointer), zn)
+
+
+@inline
+def next_rank(a: Event, an: Event, b: Event, bn: Event) -> int:
+    """The rank of the first event of two sorted lists that have one."""
+    t = a.rank if a < an else (1 << 62)
+    if b < bn and b.rank < t:
+        t = b.rank
+    return t

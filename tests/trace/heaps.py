@@ -105,6 +105,7 @@ class Bench:
         nd = self.heap.zeros(kinds.Node.SIZE)
         kinds.Node(nd).kind, kinds.Node(nd).lanes = kind, lanes
         kinds.Node(nd).least, kinds.Node(nd).most_rounds = h.LAST, -1
+        kinds.Node(nd).choice = kinds.Choice(self.heap.zeros(kinds.Choice.SIZE))
         if keys:
             Worker.lay_table(self, kinds.Node(nd), keys, list(widths), folds=folds)  # type: ignore[arg-type]
         return nd

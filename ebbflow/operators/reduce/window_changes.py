@@ -47,7 +47,7 @@ from ebbflow.trace.ordered_index import (
     value_at,
 )
 from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
-from ebbflow.trace.table import Marks, Record, Table
+from ebbflow.trace.table import Marks, Record, Table, segment_of
 
 
 class IndexChange(Struct):
@@ -404,13 +404,16 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
 
 
 @kernel
-def visit_indexed(worker: Worker, node: Node, record: Record, segment: Segment, w: int, nv: int) -> bool:
+def visit_window(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """A key of a window whose partition is large; returns whether it is, and its corrections are in DELTA.
 
     needs:  times on one line, outside of loops; the segment touched.
     """
     window = Window(node.spec)
-    marks = Marks(record + node.table.keys)
+    marks = Marks(record + table.keys)
+    segment = segment_of(table, record, 0)
+    w = table.widths[0]
+    nv = table.widths[1] - VALUE
     if marks.head == 0:
         if window.is_indexed == 0 or segment.old < max(worker.index_rows, 1):
             return False

@@ -72,14 +72,6 @@ def test_ends_of_a_word(word):
     assert extremes.highest(word) == word.bit_length() - 1
 
 
-def test_only_counts_and_ends_of_one_lane_run():
-    bench = Bench()
-    assert extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 2)
-    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES - 1, 2)
-    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 3)
-    assert not extremes.can_run(node_of(bench, ("min", "sum")), extremes.MANY_VALUES, 2)
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
