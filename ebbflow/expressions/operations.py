@@ -363,7 +363,7 @@ def _exactly(arg: Literal, scale: int) -> Literal | None:
 def _options(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
     if op in FUNCTIONS and FUNCTIONS[op].of_types:
         return (" ".join(str(arg.type) for arg in args),)
-    return _rounds_to(op, args, result)
+    return _rounds_to(number_functions.TRIED[op][0] if op in number_functions.TRIED else op, args, result)
 
 
 def _rounds_to(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
