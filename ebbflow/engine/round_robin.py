@@ -10,12 +10,13 @@ process.
 
 from __future__ import annotations
 
-from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, NOTHING, Instruction, least_in, walk
+from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, Instruction, least_in, walk
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.edges import receive_at
 from ebbflow.operators.exchange.outbox import least_in_outbox, outbox_for
 from ebbflow.operators.node import (
+    NOTHING,
     Bucket,
     Node,
     PendingRow,

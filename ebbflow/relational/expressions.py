@@ -17,7 +17,7 @@ from sqlglot import exp
 from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.errors import EbbflowError, TypeMismatch
-from ebbflow.expressions import guards
+from ebbflow.expressions import guards, reference
 from ebbflow.expressions.operations import VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
@@ -225,8 +225,6 @@ def _later_by(start: Expr, amount: Expr, unit: str, sign: int, span: exp.Express
 
 
 def cast_value(text: Literal, target: Type) -> Literal | None:
-    from ebbflow.expressions import reference
-
     value = reference.cast(text.value, str(target))
     return None if value is None else Literal(value, target)
 

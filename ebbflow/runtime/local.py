@@ -23,8 +23,9 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
 from ebbflow.dataflow.text_predicates import TextPredicates, find_text_predicates
-from ebbflow.engine.host import FEW, NEVER, Antichain, Host, Rows
+from ebbflow.engine.host import Host
 from ebbflow.engine.refusals import refuse_plainly
+from ebbflow.engine.slices import FEW, NEVER, Antichain, Rows
 from ebbflow.engine.worker import LIMITS
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.contract import NOT_TAKEN, RESTLESS, TAKEN, Guard, LateOutputs, Moments, Past

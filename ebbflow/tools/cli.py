@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 import ebbflow
 from ebbflow import errors
 from ebbflow.tools import doctor as machine
+from ebbflow.tools import program as programs
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,8 +82,6 @@ def run(program: Path, arguments: tuple[str, ...]) -> None:
       ebbflow run program.py
       ebbflow run program.py --its-own-option 3
     """
-    from ebbflow.tools import program as programs
-
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         programs.run(program, arguments)
 
@@ -101,7 +101,6 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
       ebbflow explain --json program.py | jq '.flow.nodes | length'
     """
     from ebbflow.dataflow.plan_json import to_json
-    from ebbflow.tools import program as programs
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         flows = programs.dataflows(program, arguments)
@@ -147,7 +146,6 @@ def explore(
       ebbflow explore reach.py --export reach.html --times
       ebbflow explore reach.py --export figure.html --figure --show reached
     """
-    from ebbflow.tools import program as programs
     from ebbflow.tools.explorer import page, recording
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
@@ -360,8 +358,6 @@ def completion(shell: str) -> None:
       ebbflow completion zsh > ~/.zfunc/_ebbflow   (a directory of your fpath)
       ebbflow completion fish > ~/.config/fish/completions/ebbflow.fish
     """
-    from click.shell_completion import get_completion_class
-
     written = get_completion_class(shell)
     assert written is not None
     click.echo(written(main, {}, "ebbflow", "_EBBFLOW_COMPLETE").source())

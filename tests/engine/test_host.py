@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns.text_pool import Pool
-from ebbflow.engine import host as hosts
 from ebbflow.engine import threads
 from ebbflow.engine import walk as w
 from ebbflow.engine.host import Host
@@ -139,20 +138,6 @@ def test_rows_of_an_output_stay_where_what_it_shows_has_placed_them():
     places = {name: cell.partition_key for name, cell in plan.outputs.items()}
     assert places == {"counted": ("a",), "turned": ("b",), "hidden": ("n",)}
     assert {name for name, cell in plan.outputs.items() if cell.local} == {"counted", "turned"}
-
-
-@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=3))
-def test_distinct_times_stand_in_order(times):
-    found = hosts.distinct([np.array(part) for part in times])
-    assert found.tolist() == sorted({time for part in times for time in part})
-
-
-@given(st.lists(st.integers(0, 4), max_size=12))
-def test_rows_are_brought_into_the_order_of_their_times_stably(times):
-    count = len(times)
-    lanes, at, diffs = hosts.in_order(np.arange(count)[None], np.array(times, np.int64)[:, None], np.arange(count))
-    order = sorted(range(count), key=lambda i: times[i])
-    assert lanes[0].tolist() == diffs.tolist() == order and at[:, 0].tolist() == sorted(times)
 
 
 def test_workers_in_threads_say_nothing_of_words_that_wrap_around():

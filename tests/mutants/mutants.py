@@ -63,7 +63,7 @@ MUTANTS = [
     ),
     Mutant(
         "an index stays as a refused step left it",
-        "engine/walk.py",
+        "engine/undo.py",
         "    undo_indexes(worker)\n",
         "",
         test="tests/operators/reduce/test_window_changes.py::test_a_refused_step_leaves_an_index_as_it_was[4]",
@@ -134,7 +134,7 @@ MUTANTS = [
     ),
     Mutant(
         "owed times that are not due yet are dropped",
-        "engine/walk.py",
+        "engine/feed.py",
         """            p = reserve(worker, v, v.length + 3) + v.length
             p[0] = record
             p[1] = side[at + 1]
@@ -356,7 +356,7 @@ MUTANTS = [
     ),
     Mutant(
         "a refused step leaves its entries behind",
-        "engine/walk.py",
+        "engine/undo.py",
         "                    segment.length = segment.old\n",
         "                    segment.length += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
@@ -491,7 +491,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not meet after a join has sent rows",
-        "engine/worker.py",
+        "engine/plan_layout.py",
         "(source.left, source.right) if side] if source.kind == kinds.JOIN else [source]",
         "(source.left, source.right) if side] if source.kind < 0 else [source]",
         runtime="local-2",
@@ -597,7 +597,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is left of a refused step stays where memory ran out",
-        "engine/walk.py",
+        "engine/undo.py",
         "                if segment.stamp >= worker.first:\n",
         "                if segment.stamp > worker.first:\n",
         runtime="starved-2",

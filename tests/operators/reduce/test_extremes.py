@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 import ebbflow as ebb
 from ebbflow.columns.schema import LONG, NULL, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.engine.worker import bagged
+from ebbflow.engine.reducer_words import bagged
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce import extremes
