@@ -48,6 +48,9 @@ from ebbflow.times.lattice import told_once
 
 NO_BUFFERS: Mapping[str, ResultBuffer] = {}
 
+FEW_ROWS = 32  # rows of an advance for which workers begin in turns: waking their threads costs more than the work
+TURN_FUEL = 1 << 13  # visits and pairs of one worker after which they go on in threads
+
 
 class Host:
     """All the workers of a program, or only `mine`, made by `make(plan, number)` where they are not new."""
@@ -59,6 +62,8 @@ class Host:
         pool: Pool,
         slice_times: int | None = None,
         threads: bool = True,
+        few_rows: int = FEW_ROWS,
+        turn_fuel: int = TURN_FUEL,
         mine: Iterable[int] | None = None,
         make: Callable[[Plan, int], Worker] | None = None,
         replays_only: bool = False,
@@ -80,6 +85,8 @@ class Host:
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker
         several = threads and workers > 1
+        self.few_rows, self.turn_fuel = few_rows, turn_fuel
+        self.is_few = False  # whether workers that have threads begin in turns
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
         self.is_wide = False  # whether it gave rows that come very often: sums of them are looked at
@@ -107,6 +114,8 @@ class Host:
         """
         results: dict[str, list[Rows]] = {}
         self.is_wide = False
+        given = sum(len(diffs) for _, _, diffs in rows.values())
+        self.is_few = given <= self.few_rows
         if self.plan.general:
             self.general_slices(rows, lower, upper, results)
         elif rows:
@@ -118,7 +127,7 @@ class Host:
         else:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
-        self.fed = sum(len(diffs) for _, _, diffs in rows.values())
+        self.fed = given
         for worker in self.workers:
             if worker.header.pair.wide_shown:
                 worker.header.pair.wide_shown, self.is_wide = 0, True
@@ -287,12 +296,12 @@ class Host:
     def walk(self, results: dict[str, list[Rows]], buffers: Mapping[str, ResultBuffer] = NO_BUFFERS) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
         interrupts.look()
-        if self.worker_threads is not None:
-            reasons = self.run_all()
-        elif len(self.workers) == 1:
+        if len(self.workers) == 1:
             reasons = [self.workers[0].run()]
-        else:
+        elif self.worker_threads is None:
             reasons = self.take_turns(alone=True)
+        else:
+            reasons = (self.take_turns(alone=True, fuel=self.turn_fuel) if self.is_few else []) or self.run_all()
         self.collect(reasons, results, buffers)
 
     def collect(
@@ -321,12 +330,16 @@ class Host:
             take.give_everywhere(headers, nodes, count, rows, self.workers[0].slice_times)
             results.setdefault(name, []).append(self.timed(self.workers[0], rows))
 
-    def take_turns(self, alone: bool) -> list[int]:
-        """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
+    def take_turns(self, alone: bool, fuel: int = 0) -> list[int]:
+        """Walk one worker after the other until all are finished, one has failed, or others are to be met; with so
+        much fuel, until one has used it: nothing is returned then, and they can go on in threads.
+        """
         at, count = self.headers_at, len(self.workers)
         turn = 0
-        while (turn := int(round_robin.take_turns(at, count, turn, int(alone)))) < count:
+        while (turn := int(round_robin.take_turns(at, count, turn, int(alone), fuel or w.FULL))) < count:
             worker = self.workers[turn]
+            if fuel and worker.header.reason == w.PAUSED:
+                return []
             reason = worker.serve(int(worker.header.reason))
             if reason != w.PAUSED:
                 return [w.AT_BARRIER] * turn + [reason]  # by worker, as far as they came
@@ -353,7 +366,7 @@ class Host:
 
     def call_up(self) -> None:
         """Workers that walk beside this one will be wanted in a moment."""
-        if self.worker_threads is not None:
+        if self.worker_threads is not None and not self.is_few:
             self.worker_threads.call_up()
 
     def stop_all(self) -> None:

@@ -26,7 +26,7 @@ def reaching(workers):
     """A host of a program with a loop, from one root along a path of 30 edges."""
     s = Sketch()
     s.output("out", reach(s, s.input("x", PAIR), s.input("roots", schema(a=LONG))))
-    host = Host(s.graph, workers, Pool())
+    host = Host(s.graph, workers, Pool(), few_rows=0)
     path = [((i, i + 1), (0,), 1) for i in range(30)]
     return host, {"x": arrays(path, 2, 1), "roots": arrays([((0,), (0,), 1)], 1, 1)}
 
