@@ -62,8 +62,9 @@ from ebbflow.operators.reduce.totals.close import close_moment
 from ebbflow.operators.reduce.totals.fold import run_pending
 from ebbflow.operators.reduce.user_functions import hear, request_visit
 from ebbflow.operators.reduce.visit import visit_reduce
-from ebbflow.operators.reduce.window_changes import has_index, undo_indexes
+from ebbflow.operators.reduce.window_changes import undo_indexes
 from ebbflow.trace.clock import intern_time, is_complete, row_of
+from ebbflow.trace.entry_index import has_index
 from ebbflow.trace.heap import (
     BACKWARDS,
     OVERFLOW,

@@ -34,7 +34,7 @@ from ebbflow.operators import block, consolidate, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier
 from ebbflow.operators.reduce import answers, ordered_values, window_order
-from ebbflow.operators.reduce.choose import bits_of
+from ebbflow.operators.reduce.choose import ORDERED, WINDOW, bits_of
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
@@ -49,7 +49,7 @@ NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 WORKERS_AT_MOST = WORKERS
 LIMITS = {"seal_rows": "seal", "keep_records": "keep", "effort": "effort", "near_slots": "cached_slots"}
-LIMITS["index_rows"] = "index_rows"
+LIMITS |= {"index_rows": "index_rows", "index_entries": "index_entries"}
 
 
 class Worker:
@@ -149,6 +149,7 @@ class Worker:
         a.most_rounds = -1
         if cell.kind == kinds.ARRANGE:
             self.lay_table(a, len(cell.key), [2 + len(cell.values)])
+            a.table.hangs_index = int(not self.plan.general)
         elif cell.kind == kinds.SETTLE:
             self.lay_table(a, len(cell.key), [], 2)
             if cell.limit is not None:
@@ -218,11 +219,13 @@ class Worker:
             assert isinstance(node.reducer, n.Window)
             a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
         self.lay_table(a, len(cell.key), widths, folds=folds)
-        a.table.hangs_index = int(cell.op == answers.WINDOWED)
         reduction = reduction_of(self.plan, cell)
         a.short, a.kept = int(reduction.is_short), int(reduction.is_kept)
         a.choice = kinds.Choice(heap.zeros(kinds.Choice.SIZE))
         a.choice.bits = bits_of(reduction)
+        a.table.hangs_index = int(bool(a.choice.bits & (1 << WINDOW | 1 << ORDERED)))
+        if a.choice.bits >> ORDERED & 1:
+            a.choice.order = heap.keep(ordering(node.reducer, cell.values, source))
         if keeps_totals(self.plan, cell):
             self.lay_tally(cell, a)
 
@@ -605,6 +608,13 @@ def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]
         len(values),
         *(shape_of(source[v]) for v in values),
     ]
+
+
+def ordering(reducer: n.Reducer, values: tuple[str, ...], source: Schema) -> list[int]:
+    """The order in which an index has the values of a key: that of a window without functions."""
+    by = reducer.order if isinstance(reducer, n.Top) else tuple((name, False) for name in values)
+    order = tuple((name, down, down) for name, down in by)
+    return windowed(n.Window(order, ()), values, source)
 
 
 def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema) -> list[int]:
