@@ -2,7 +2,8 @@
 
 A segment has its old entries in one piece: to insert one moves all behind it. From some thousand entries on they are in
 an ordered index instead, hung on the key's record, whose values are entries. The segment then has the entries of one
-slice, which are folded into the index when the key is touched in a later slice.
+slice, which are folded into the index when the key is touched in a later slice; where these are many, all are merged
+in one piece, and indexed again with the next change.
 
 Rule: index and segment together are the key's history. Entries of the index are old, in the order of values and rounds,
 one for each of these, or more where one cannot hold the sum. What a later slice of an advance folds is written down.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.heap import Segment, Worker, copy_words
+from ebbflow.trace.heap import Segment, Worker, alloc, class_size, copy_words, release, size_class
 from ebbflow.trace.ordered_index import (
     PLACES,
     OrderedIndex,
@@ -37,6 +38,8 @@ from ebbflow.trace.segment import (
     stamped,
 )
 from ebbflow.trace.table import SEGMENTS, Marks, Record, Table
+
+LARGE_PART = 4  # a part of an index that is merged rather than folded one by one
 
 
 @kernel
@@ -100,10 +103,36 @@ def index_entries(worker: Worker, marks: Marks, segment: Segment, w: int) -> Non
 
 
 @kernel
+def spread_index(worker: Worker, marks: Marks, segment: Segment, w: int) -> None:
+    """The entries of an index go back to the segment of its key, as its old ones."""
+    index = OrderedIndex(marks.index)
+    n = index.values
+    size = class_size(size_class(max(4, (n + segment.length) * w)))
+    p = alloc(worker, size)
+    q = p
+    for k in range(index.chunks):
+        copy_words(index.directory[k].at, q, index.directory[k].values * w)
+        q += index.directory[k].values * w
+    copy_words(segment.pointer, q, segment.length * w)
+    if segment.capacity:
+        release(worker, segment.pointer, segment.capacity)
+    segment.pointer = p
+    segment.capacity = size
+    segment.length += n
+    segment.old = n
+    drop_index(worker, index)
+    marks.index = 0
+
+
+@kernel
 def refresh_key(worker: Worker, table: Table, record: Record, segment: Segment, w: int) -> None:
     """The first touch in a slice of a key that may have an index."""
     marks = Marks(record + table.keys)
     is_first = segment.stamp < worker.first
+    if marks.index and is_first and segment.length > OrderedIndex(marks.index).values // LARGE_PART:
+        spread_index(worker, marks, segment, w)
+        refresh(worker, segment, w)
+        return
     if marks.index == 0:
         if not is_first or segment.old < max(worker.index_entries, 1):
             refresh(worker, segment, w)

@@ -658,7 +658,7 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 INDEXED_ROWS = 128
-INDEXED_ENTRIES = 2048
+INDEXED_ENTRIES = 512
 DEFAULT_CACHED_SLOTS = 1 << 13
 BEHIND = 1 << 36  # bytes of address space behind the limit, at least: a step that goes beyond it needs them a while
 LEAST_RESERVE = 1 << 26  # bytes; with less a worker does not begin
