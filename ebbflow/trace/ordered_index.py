@@ -4,7 +4,8 @@ A chunk holds values `count, lanes` in order. The directory has an entry for eac
 holds, and how many rows, copies counted. A value is found by two binary searches; to add or remove one moves at most a
 chunk. Where a value is among all is the sum of the directory before it. A full chunk is split, or gets twice the room
 once there are more chunks than values in it, so that neither the directory nor a chunk grows faster than the square
-root of the values.
+root of the values. A *finger* remembers how many rows are before one chunk, so that a place near the last one that was
+looked for is found without adding up the directory.
 
 Rule: values are in order, each once, none with a count of zero; a chunk is never empty. Rows whose count is below zero
 are there and count as none, except in `total`.
@@ -39,6 +40,8 @@ class OrderedIndex(Struct):
     total: int  # the sum of all counts
     present: int  # values whose count is above zero
     chunk_room: int  # of a new chunk
+    finger: int  # a chunk, and how many rows are before it: where a place was last looked for
+    finger_rows: int
 
 
 class IndexChange(Struct):
@@ -119,6 +122,11 @@ def close_chunk(worker: Worker, index: OrderedIndex, k: int) -> None:
     for i in range(k * Chunk.SIZE, n * Chunk.SIZE):
         d[i] = d[i + Chunk.SIZE]
     index.chunks = n
+    if k < index.finger:
+        index.finger -= 1
+    elif index.finger >= n:
+        index.finger = 0
+        index.finger_rows = 0
 
 
 @kernel
@@ -161,6 +169,8 @@ def split_chunk(worker: Worker, index: OrderedIndex, k: int) -> None:
     """The second half of the kth chunk becomes a chunk of its own."""
     step = index.step
     new = open_chunk(worker, index, k + 1, index.directory[k].room)
+    if k < index.finger:
+        index.finger += 1
     old = new[-1]
     half = old.values // 2
     n = old.values - half
@@ -216,6 +226,16 @@ def close_gap(worker: Worker, index: OrderedIndex, cursor: int) -> None:
         close_chunk(worker, index, k)
 
 
+@inline
+def count_rows(index: OrderedIndex, cursor: int, rows: int) -> None:
+    """The chunk of a cursor has so many rows more."""
+    k = cursor >> PLACES
+    index.directory[k].rows += rows
+    index.rows += rows
+    if k < index.finger:
+        index.finger_rows += rows
+
+
 @kernel
 def put_value(worker: Worker, index: OrderedIndex, cursor: int, lanes: Words, diff: int) -> int:
     """Add a value that is not there, at this place; returns the cursor of where it is now."""
@@ -223,8 +243,7 @@ def put_value(worker: Worker, index: OrderedIndex, cursor: int, lanes: Words, di
     p = value_at(index, cursor)
     p[0] = diff
     copy_words(lanes, p + 1, index.step - 1)
-    index.directory[cursor >> PLACES].rows += max(diff, 0)
-    index.rows += max(diff, 0)
+    count_rows(index, cursor, max(diff, 0))
     index.total += diff
     index.present += 1 if diff > 0 else 0
     return cursor
@@ -237,8 +256,7 @@ def change_value(worker: Worker, index: OrderedIndex, cursor: int, diff: int) ->
     was = p[0]
     rows = max(was + diff, 0) - max(was, 0)
     p[0] = was + diff
-    index.directory[cursor >> PLACES].rows += rows
-    index.rows += rows
+    count_rows(index, cursor, rows)
     index.total += diff
     index.present += (1 if was + diff > 0 else 0) - (1 if was > 0 else 0)
     if p[0] == 0:
@@ -274,6 +292,25 @@ def place_of(index: OrderedIndex, cursor: int) -> int:
     for k in range(cursor >> PLACES):
         n += index.directory[k].values
     return n
+
+
+@kernel
+def chunk_at(index: OrderedIndex, place: int) -> int:
+    """The chunk of the row before which so many rows are; the finger is on it.
+
+    needs:  there are more rows than that.
+    """
+    k = index.finger
+    before = index.finger_rows
+    while place < before:
+        k -= 1
+        before -= index.directory[k].rows
+    while place >= before + index.directory[k].rows:
+        before += index.directory[k].rows
+        k += 1
+    index.finger = k
+    index.finger_rows = before
+    return k
 
 
 @kernel

@@ -51,6 +51,9 @@ def test_values_come_and_go_as_in_a_sorted_list(seed):
             found = o.cursor_of(index, place)
             here.insert(place, (below + 1, int(o.value_at(index, found)[0])))
         assert (index.values, index.rows) == (len(here), sum(max(count, 0) for _, count in here))
+        if index.rows:
+            k = o.chunk_at(index, rng.randrange(index.rows))
+            assert index.finger_rows == sum(int(index.directory[i].rows) for i in range(k))
         assert (index.total, index.present) == (sum(count for _, count in here), sum(count > 0 for _, count in here))
     assert listed(index) == here
     for place in range(0, len(here), 7):

@@ -22,7 +22,7 @@ from ebbflow.operators.reduce.ordered_values import between
 from ebbflow.operators.reduce.window_changes import change_index, index_partition
 from ebbflow.operators.reduce.window_order import Window
 from ebbflow.trace.heap import Worker, copy_words, reserve
-from ebbflow.trace.ordered_index import OrderedIndex, note_change
+from ebbflow.trace.ordered_index import OrderedIndex, chunk_at, note_change
 from ebbflow.trace.segment import VALUE, Entry
 from ebbflow.trace.table import Marks, Record, Table, segment_of
 
@@ -42,16 +42,33 @@ def lane_at(index: OrderedIndex, place: int) -> int:
 
     needs:  there are more rows than that.
     """
-    k = 0
-    while place >= index.directory[k].rows:
-        place -= index.directory[k].rows
-        k += 1
-    p = index.directory[k].at
+    p = index.directory[chunk_at(index, place)].at
+    place -= index.finger_rows
     while True:
         place -= max(p[0], 0)
         if place < 0:
             return p[1]
         p += index.step
+
+
+@kernel
+def first_lane(index: OrderedIndex) -> int:
+    """The lane of the first row that is not null.
+
+    needs:  there is one.
+    """
+    k = 0
+    i = 0
+    while True:
+        chunk = index.directory[k]
+        if chunk.rows:
+            while i < chunk.values:
+                p = chunk.at + i * index.step
+                if p[0] > 0 and p[1] != NULL:
+                    return p[1]
+                i += 1
+        i = 0
+        k += 1
 
 
 @kernel
@@ -107,7 +124,7 @@ def answer_lane(worker: Worker, node: Node, index: OrderedIndex) -> None:
             x = index.present - (1 if nulls > 0 else 0)
         elif rows > 0:
             if op == MIN:
-                x = lane_at(index, before)
+                x = first_lane(index)
             elif op == MAX:
                 x = last_lane(index)
             else:
