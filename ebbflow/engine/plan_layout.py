@@ -15,7 +15,7 @@ import numpy as np
 from ebbflow.columns.schema import LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
-from ebbflow.engine.reducer_words import bagged, summed, topped, windowed
+from ebbflow.engine.reducer_words import bagged, ordering, summed, topped, windowed
 from ebbflow.engine.tactics import keeps_totals, reduction_of
 from ebbflow.engine.walk import END, LOOP, NODE_AT, STOP, SYNC, Instruction
 from ebbflow.expressions.interpreter import REGISTERS, STEP, program, runs_in_blocks
@@ -24,7 +24,7 @@ from ebbflow.native.structs import Words
 from ebbflow.operators import block, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
-from ebbflow.operators.reduce.choose import bits_of
+from ebbflow.operators.reduce.choose import ORDERED, WINDOW, bits_of
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
@@ -97,6 +97,7 @@ class PlanLayout:
         a.most_rounds = -1
         if cell.kind == kinds.ARRANGE:
             lay_table(self.heap, a, len(cell.key), [2 + len(cell.values)])
+            a.table.hangs_index = int(not self.plan.general)
         elif cell.kind == kinds.SETTLE:
             lay_table(self.heap, a, len(cell.key), [], 2)
             if cell.limit is not None:
@@ -155,11 +156,13 @@ class PlanLayout:
             assert isinstance(node.reducer, n.Window)
             a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
         lay_table(self.heap, a, len(cell.key), widths, folds=folds)
-        a.table.hangs_index = int(cell.op == answers.WINDOWED)
         reduction = reduction_of(self.plan, cell)
         a.short, a.kept = int(reduction.is_short), int(reduction.is_kept)
         a.choice = kinds.Choice(heap.zeros(kinds.Choice.SIZE))
         a.choice.bits = bits_of(reduction)
+        a.table.hangs_index = int(bool(a.choice.bits & (1 << WINDOW | 1 << ORDERED)))
+        if a.choice.bits >> ORDERED & 1:
+            a.choice.order = heap.keep(ordering(node.reducer, cell.values, source))
         if keeps_totals(self.plan, cell):
             self.lay_tally(cell, a)
 

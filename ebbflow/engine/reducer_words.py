@@ -72,6 +72,13 @@ def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]
     ]
 
 
+def ordering(reducer: n.Reducer, values: tuple[str, ...], source: Schema) -> list[int]:
+    """The order in which an index has the values of a key: that of a window without functions."""
+    by = reducer.order if isinstance(reducer, n.Top) else tuple((name, False) for name in values)
+    order = tuple((name, down, down) for name, down in by)
+    return windowed(n.Window(order, ()), values, source)
+
+
 def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema) -> list[int]:
     order = [
         (values.index(name), int(down), shape_of(source[name]), int(last))

@@ -14,7 +14,7 @@ from ebbflow.operators.node import Node
 from ebbflow.operators.prefetch import AHEAD, prefetch_slots
 from ebbflow.operators.reduce.bulk_reduce import seal_stream, stream_record
 from ebbflow.operators.reduce.totals.accumulators import touch_input
-from ebbflow.operators.reduce.window_changes import has_index
+from ebbflow.trace.entry_index import has_index
 from ebbflow.trace.heap import Worker, hash_lanes, push_word, release
 from ebbflow.trace.segment import shrink, sort_rows, touch
 from ebbflow.trace.spine import tend

@@ -36,7 +36,7 @@ TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step 
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
 LIMITS = {"seal_rows": "seal", "keep_records": "keep", "effort": "effort", "near_slots": "cached_slots"}
-LIMITS["index_rows"] = "index_rows"
+LIMITS |= {"index_rows": "index_rows", "index_entries": "index_entries"}
 
 
 class Worker:

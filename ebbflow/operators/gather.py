@@ -169,6 +169,23 @@ def refuse_group(worker: Worker, node: Node, record: Record, rank: int) -> None:
 
 
 @kernel
+def events_of(worker: Worker, segment: Segment, w: int) -> Event:
+    """The entries of a segment as events in the order of time, in EVENTS; returns their end."""
+    n = segment.length
+    start = Event(reserve(worker, worker.events, Event.SIZE * n))
+    end = start
+    for i in range(n):
+        e = Entry(segment.pointer + i * w)
+        if diff_of(e.stamp) != 0:
+            end.rank = rank_of(e.stamp)
+            end.diff = diff_of(e.stamp)
+            end.index = e
+            end = end[1]
+    sort_events(worker, start, (end - start) // Event.SIZE)
+    return end
+
+
+@kernel
 def note_rounds(worker: Worker, node: Node, segment: Segment, w: int, rounds: int) -> None:
     """Note where these rounds first meet an entry's that do not precede them, each once.
 

@@ -40,7 +40,8 @@ class Choice(Struct):
     """The tactics by which a key may be reduced, a bit each, and how often each of them did it."""
 
     bits: int
-    counts: Words = several(15)
+    order: int  # the address of the order in which an index has the values of a key, 0 where none is needed
+    counts: Words = several(14)
 
 
 class Node(Struct, words=54):

@@ -45,7 +45,16 @@ class Part:
 
 
 class LocalRuntime:
-    OPTIONS = ("rewriting", "slice_times", "few_rows", "turn_fuel", "reserve", "forget_times", "replays_only", *LIMITS)  # for those who measure
+    OPTIONS = (
+        "rewriting",
+        "slice_times",
+        "few_rows",
+        "turn_fuel",
+        "reserve",
+        "forget_times",
+        "replays_only",
+        *LIMITS,
+    )  # for those who measure
     staging, keeper = None, None
     recording: Any = None
 

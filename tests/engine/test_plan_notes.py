@@ -58,7 +58,7 @@ def test_a_reduction_says_its_tactic():
     flow.output("degrees", edges.group_by("src").count())
     assert said(flow, "tactic: totals, a hash table of sums") == ["aggregate by"]
     flow.output("least", edges.group_by("src").agg(least=ebb.min("dst")))
-    assert said(flow, "tactic: extremes, for keys with a dozen entries; else value scan") == ["aggregate by"]
+    assert said(flow, "; else extremes, for keys with a dozen entries; else value scan") == ["aggregate by"]
     flow = ebb.Dataflow(time=("valid", "system"))
     flow.output("out", flow.input("xs", "x long").distinct())
     assert said(flow, "; else chain scan, for keys whose times form a chain; else replay") == ["distinct <-"]

@@ -57,12 +57,12 @@ RUNTIMES: dict[str, Callable] = {
     "local-bulky": partial(local, workers=1, seal_rows=0, keep_records=0, effort=2, near_slots=0),  # and all is much
     "local-durable": durable,  # opened again between steps
     "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
-    "local-indexed": partial(local, workers=1, index_rows=1),  # windows by their index
+    "local-indexed": partial(local, workers=1, index_rows=1, index_entries=1),  # windows by their index
     "local-indexed-sliced": partial(
-        local, workers=2, index_rows=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
+        local, workers=2, index_rows=2, index_entries=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
     ),
-    "local-indexed-durable": partial(durable, index_rows=1),
-    "local-indexed-starved": partial(starved, workers=1, index_rows=1),
+    "local-indexed-durable": partial(durable, index_rows=1, index_entries=1),
+    "local-indexed-starved": partial(starved, workers=1, index_rows=1, index_entries=1),
     "local-sealed-sliced": partial(
         local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20, near_slots=0
     ),
@@ -77,7 +77,7 @@ RUNTIMES |= {
 }
 RUNTIMES |= {
     "tasks-narrow": partial(tasks, shards=3),
-    "tasks-indexed": partial(tasks, shards=3, index_rows=1),
+    "tasks-indexed": partial(tasks, shards=3, index_rows=1, index_entries=1),
     "tasks-wide": partial(tasks, shards=5, wide_rows=1, narrow_words=-1, width=3),
     "tasks": partial(tasks, shards=4, wide_rows=1, narrow_words=60, width=2),  # wide, and narrow in the middle of it
     "spark": partial(spark, shards=3, wide_rows=12, narrow_words=40, width=2),

@@ -19,10 +19,19 @@ from ebbflow.operators.reduce.answers import (
     DISTINCT,
     DISTINCT_BY_VALUE,
     SUMMED,
+    TOPPED,
     USER_FUNCTION,
     WINDOWED,
 )
-from ebbflow.operators.reduce.opcodes import COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, MAX, MIN
+from ebbflow.operators.reduce.opcodes import (
+    COUNT_DISTINCT,
+    COUNT_ROWS,
+    COUNT_VALUES,
+    MAX,
+    MIN,
+    QUANTILE,
+    QUANTILE_OF_VALUES,
+)
 
 
 class Reduction(NamedTuple):
@@ -61,6 +70,11 @@ class Reduction(NamedTuple):
         return self.op == BAGGED and self.lanes == 1 and self.aggregates <= ENDS
 
     @property
+    def has_order(self) -> bool:
+        """The answer is at the ends of the values in order, or at a place among them."""
+        return self.op == TOPPED or (self.op == BAGGED and self.lanes == 1 and self.aggregates <= ENDS | QUANTILES)
+
+    @property
     def only_improves(self) -> bool:
         """While rows are only added, the answer follows from the last one and the new rows."""
         return self.op in (DISTINCT, DISTINCT_BY_VALUE) or (self.op == BAGGED and self.aggregates <= {MIN, MAX})
@@ -78,6 +92,7 @@ class Tactic(NamedTuple):
 
 
 ENDS = frozenset({COUNT_ROWS, COUNT_VALUES, COUNT_DISTINCT, MIN, MAX})
+QUANTILES = frozenset({QUANTILE, QUANTILE_OF_VALUES})
 (
     TOTALS,
     CALLED,
@@ -89,10 +104,11 @@ ENDS = frozenset({COUNT_ROWS, COUNT_VALUES, COUNT_DISTINCT, MIN, MAX})
     COUNT_SCAN,
     SUM_SCAN,
     WINDOW,
+    ORDERED,
     EXTREMES,
     VALUE_SCAN,
     REPLAY,
-) = range(13)
+) = range(14)
 
 TACTICS = (
     Tactic(
@@ -137,6 +153,12 @@ TACTICS = (
         "window_changes.visit_window",
         when=lambda r: r.op == WINDOWED and r.is_short,
         keys="large partitions",
+    ),
+    Tactic(
+        "order statistics",
+        "order_statistics.visit_ordered",
+        when=lambda r: r.has_order and r.is_short,
+        keys="keys with many values",
     ),
     Tactic(
         "extremes",

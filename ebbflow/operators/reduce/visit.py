@@ -19,6 +19,7 @@ from ebbflow.operators.reduce.choose import (
     CHAIN,
     COUNT_SCAN,
     EXTREMES,
+    ORDERED,
     REPLAY,
     SETTLED,
     SUM_SCAN,
@@ -28,6 +29,7 @@ from ebbflow.operators.reduce.choose import (
 from ebbflow.operators.reduce.corrections import store_and_send
 from ebbflow.operators.reduce.count_scan import visit_counts
 from ebbflow.operators.reduce.extremes import visit_extremes
+from ebbflow.operators.reduce.order_statistics import visit_ordered
 from ebbflow.operators.reduce.presence_by_round import visit_by_round
 from ebbflow.operators.reduce.presence_by_value import visit_by_value
 from ebbflow.operators.reduce.replay import visit_replay
@@ -66,6 +68,8 @@ def reduce_key(worker: Worker, node: Node, table: Table, record: Record, rounds:
         return SUM_SCAN
     if fits(bits, WINDOW) and visit_window(worker, node, table, record, rounds):
         return WINDOW
+    if fits(bits, ORDERED) and visit_ordered(worker, node, table, record, rounds):
+        return ORDERED
     if fits(bits, EXTREMES) and visit_extremes(worker, node, table, record, rounds):
         return EXTREMES
     if fits(bits, VALUE_SCAN) and visit_values(worker, node, table, record, rounds):

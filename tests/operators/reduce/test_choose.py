@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 import ebbflow as ebb
+import ebbflow.functions as F
 from ebbflow.native.kernel import twin
 from ebbflow.operators.reduce import answers, choose, opcodes, visit
 from ebbflow.operators.reduce.choose import TACTICS, Reduction, chosen
@@ -80,9 +81,18 @@ PROGRAMS = {  # the tactic it is for, and a program of edges (a, b)
     "joined distinct": (choose.COUNT_SCAN, lambda e: e.distinct().join(e, on=["a", "b"])),
     "joined sums": (choose.SUM_SCAN, lambda e: e.group_by("a").agg(n=ebb.sum("b")).join(e, on="a")),
     "window": (choose.WINDOW, first_three),
+    "first": (choose.VALUE_SCAN, lambda e: e.group_by("a").top(2, "b")),
+    "large first": (choose.ORDERED, lambda e: e.group_by("a").top(2, "-b")),
+    "large least": (
+        choose.ORDERED,
+        lambda e: e.group_by("a").agg(
+            least=ebb.min("b"), most=ebb.max("b"), n=ebb.count("b"), k=ebb.count_distinct("b")
+        ),
+    ),
+    "large median": (choose.ORDERED, lambda e: e.group_by("a").agg(m=F.median("b"), p=F.percentile("b", 0.9))),
+    "large joined": (choose.ORDERED, lambda e: e.group_by("a").agg(least=ebb.min("b")).join(e, on="a")),
     "least": (choose.EXTREMES, lambda e: e.group_by("a").agg(least=ebb.min("b"), most=ebb.max("b"))),
     "joined least": (choose.EXTREMES, lambda e: e.group_by("a").agg(least=ebb.min("b")).join(e, on="a")),
-    "first": (choose.VALUE_SCAN, lambda e: e.group_by("a").top(2, "b")),
 }
 
 
@@ -129,7 +139,8 @@ def test_a_tactic_says_what_the_general_replay_says(name):
         steps = list(histories(random, signed="reach" not in name))
         flow = ebb.Dataflow()
         flow.output("out", program(flow.input("edges", "a long, b long")))
-        options = {"seal_rows": 1, "keep_records": 0} if "bulk" in name else {"index_rows": 2}
+        options = {"seal_rows": 1, "keep_records": 0} if "bulk" in name else {}
+        options |= {"index_rows": 2, "index_entries": 2} if "large" in name or name == "window" else {}
         found, chosen = shown(flow, steps, **options)
         right, replayed = shown(flow, steps, replays_only=True)
         assert found == right
