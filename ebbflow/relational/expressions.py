@@ -18,10 +18,11 @@ from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.errors import EbbflowError, TypeMismatch
 from ebbflow.expressions import guards
-from ebbflow.expressions.operations import VOID, cast, common_type, evaluate, typed
+from ebbflow.expressions.operations import MOMENTS, VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
-from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, interval_parts, later, part_of
+from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, later, part_of
+from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length, terms
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
@@ -134,12 +135,12 @@ def constant(node: exp.Expression, bind: Bind, what: str) -> int:
 
 
 def _binary(node: exp.Expression, bind: Bind) -> Expr:
-    for one, two, sign in ((node.this, node.expression, 1), (node.expression, node.this, 1)):
-        if isinstance(two, exp.Interval):
-            if isinstance(node, exp.Sub):
-                sign = -1
-            if isinstance(node, exp.Add | exp.Sub) and (sign == 1 or one is node.this):
-                return _later(bind(one), two, sign, bind)
+    if isinstance(node, exp.Add | exp.Sub):
+        for one, two in ((node.this, node.expression), (node.expression, node.this)):
+            if is_interval(two) and not is_interval(one) and (isinstance(node, exp.Add) or one is node.this):
+                return _later(bind(one), two, -1 if isinstance(node, exp.Sub) else 1, bind)
+    if isinstance(node, COMPARISONS) and (is_interval(node.this) or is_interval(node.expression)):
+        return typed(BINARY[type(node)], [duration(side, bind) for side in (node.this, node.expression)])
     if isinstance(node, COMPARISONS) and (_is_row(node.this) or _is_row(node.expression)):
         return _compared_rows(node, bind)
     left, right = bind(node.this), bind(node.expression)
@@ -149,7 +150,11 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
         return typed("date_add", (left, typed("neg", (right,)) if isinstance(node, exp.Sub) else right))
     if isinstance(node, exp.Sub) and left.type == right.type == DATE:
         return typed("date_diff", (left, right))
+    if isinstance(node, exp.Sub) and left.type in MOMENTS and right.type in MOMENTS:
+        raise unsupported(node, "a length of time as a value", "Say in which unit: timestampdiff(second, start, end).")
     op = BINARY[type(node)]
+    if op == "like" and VOID in (left.type, right.type):
+        return Literal(None, BOOLEAN)
     found = called(op, node, (left, right)) if op in OPERATORS_OF_TABLE else typed(op, (left, right))
     is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)
     return typed("not", (found,)) if is_negated else found
@@ -169,7 +174,7 @@ def _values_in(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _compared_rows(node: exp.Expression, bind: Bind) -> Expr:
-    """(a, b) = (c, d): value by value; the first that differ say which row is less."""
+    """(a, b) = (c, d): value by value."""
     ours, theirs = _values_in(node.this), _values_in(node.expression)
     if len(ours) != len(theirs):
         raise refused(f"a row of {len(ours)} is compared with one of {len(theirs)}", node, "Compare as many values.")
@@ -180,10 +185,7 @@ def _compared_rows(node: exp.Expression, bind: Bind) -> Expr:
         return typed("not", (same,)) if isinstance(node, exp.NullSafeNEQ) else same
     if op == "ne":
         return reduce(lambda one, two: typed("or", (one, two)), [typed("ne", pair) for pair in pairs])
-    found = typed(op, pairs[-1])
-    for pair in reversed(pairs[:-1]):
-        found = typed("or", (typed(op[0] + "t", pair), typed("and", (typed("eq", pair), found))))
-    return found
+    raise unsupported(node, "which of two rows is less", "Compare value by value: a > 1 or (a = 1 and b > 2).")
 
 
 def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -205,7 +207,7 @@ def _read(text: Literal, target: Type) -> Expr:
 
 def _later(start: Expr, span: exp.Expression, sign: int, bind: Bind) -> Expr:
     """A moment, a length of time later or earlier: its months first, as they are written."""
-    for amount, unit in interval_parts(span, bind):
+    for amount, unit in terms(span, bind):
         start = _later_by(start, amount, unit, sign, span)
     return start
 
@@ -352,6 +354,8 @@ def _nullif(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _extract(node: exp.Expression, bind: Bind) -> Expr:
+    if (length := difference(node.expression, bind)) is not None:
+        return part_of_length(node.this.name, length, node)
     return part_of(node.this.name, bind(node.expression), node)
 
 

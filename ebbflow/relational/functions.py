@@ -15,7 +15,20 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+from ebbflow.columns.schema import (
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)
 from ebbflow.expressions.calendar_functions import MICROS, MONTHS, unit_of
 from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, typed
 from ebbflow.expressions.resolve import literal
@@ -231,6 +244,19 @@ def part_of(name: str, moment: Expr, node: exp.Expression) -> Expr:
     return typed(PARTS[part], (moment,))
 
 
+CASTS = {"bigint": LONG, "smallint": SHORT, "tinyint": BYTE, "float": FLOAT, "boolean": BOOLEAN, "timestamp": TIMESTAMP}
+"""Types that are functions too; sqlglot knows the others."""
+
+
+def _cast_to(target: Type) -> Called:
+    def made(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+        if len(args) != 1:
+            raise refused(f"a cast takes 1 value, and is given {len(args)}", node, f"cast(x as {target})")
+        return cast(bind(args[0]), target)
+
+    return made
+
+
 def _to_text(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
     """to_char(moment, format); of numbers, whose formats are others, Spark's is not here."""
     values = [bind(arg) for arg in args]
@@ -265,6 +291,7 @@ BY_NAME: dict[str, Called] = {
     "dayofmonth": _moment_part("day"), "date_part": _part, "datepart": _part, "weekday": _typed("weekday"),
     "week": _operation("weekofyear"), "right": _right, "nvl2": _present, "decode": _decoded, "position": _position,
     "isnull": _null_test(False), "isnotnull": _null_test(True), "nanvl": _nanvl, "equal_null": _typed("eq_null_safe"),
+    **{name: _cast_to(kind) for name, kind in CASTS.items()},
     "to_char": _to_text, "to_varchar": _to_text,
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
     "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793), "e": _constant(2.718281828459045),

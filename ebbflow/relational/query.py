@@ -8,6 +8,8 @@ Rule: what comes out reads no column of a query around it, and has the columns a
 
 from __future__ import annotations
 
+from functools import reduce
+
 from sqlglot import exp
 
 from ebbflow.columns.schema import LONG
@@ -77,7 +79,7 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     for cte in clause.expressions:
         name = cte.alias
         query = _opened(cte.this)
-        reads_itself = any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))
+        reads_itself = _reads(query, name)
         if clause.args.get("recursive") and reads_itself:
             found = _recursive(cte, query, tables, around)
         else:
@@ -94,10 +96,7 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             f'the recursive table "{name}" is not a union of its start and its step', query,
             "Write: with recursive t as (select ... union select ... from t ...).",
         )  # fmt: skip
-    if any(table.name.lower() == name.lower() for table in query.this.find_all(exp.Table)):
-        raise refused(
-            f'the start of the recursive table "{name}" reads the table itself', query.this, "Start without it."
-        )
+    query = _start_first(query, name)
     start = query_of(query.this, tables, around)
     renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
     names = (*renamed, *start.names[len(renamed) :])
@@ -118,6 +117,32 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             raise refused(f'the step of "{name}" (union all) {problem}', query.expression, "Use union.")
     following = a.as_types(step.relation, types)
     return Bound(a.Loop(variable.name, first, following, bool(query.args.get("distinct"))), names)
+
+
+def _start_first(query: exp.Expression, name: str) -> exp.Expression:
+    """start union (all steps): `start union step union step` is read from the left."""
+    parts, distinct = [query.expression], query.args.get("distinct")
+    first = query.this
+    while _reads(first, name):
+        inside = _opened(first)
+        if not isinstance(inside, exp.Union):
+            raise refused(
+                f'the start of the recursive table "{name}" reads the table itself', first, "Start without it."
+            )
+        if inside.args.get("distinct") != distinct:
+            raise refused(
+                f'the recursive table "{name}" has union beside union all', query, "Use one of the two throughout."
+            )
+        parts.insert(0, inside.expression)
+        first = inside.this
+    if len(parts) == 1:
+        return query
+    steps = reduce(lambda one, two: exp.Union(this=one, expression=two, distinct=False), [p.copy() for p in parts])
+    return exp.Union(this=first.copy(), expression=steps, distinct=distinct)
+
+
+def _reads(node: exp.Expression, name: str) -> bool:
+    return any(table.name.lower() == name.lower() for table in node.find_all(exp.Table))
 
 
 def _values(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound:

@@ -44,7 +44,7 @@ def unsupported(node: exp.Expression, what: str | None = None, hint: str = OWN_P
     return SqlError(f"{what or word_for(node)} is not supported, in {shown(node)}{place_of(node)}.", hint=hint)
 
 
-MAY_SAY: dict[type[exp.Expression], set[str]] = {
+PARTS_SAY: dict[type[exp.Expression], set[str]] = {
     exp.Star: {"except_", "replace", "rename"},
     exp.Ordered: {"this", "desc", "nulls_first"},
     exp.Order: {"expressions"},
@@ -81,7 +81,7 @@ SAID = {
 def check_said(query: exp.Expression) -> None:
     """Refuse a part of a query that says something which is not read."""
     for node in query.walk():
-        allowed = MAY_SAY.get(type(node))
+        allowed = PARTS_SAY.get(type(node))
         if allowed is None:
             continue
         for name, value in node.args.items():

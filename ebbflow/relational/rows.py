@@ -223,7 +223,7 @@ class Rows:
         found = self.expr(node)
         if found.type not in (BOOLEAN, VOID):
             raise refused(f"a condition is true or false, and this is a {found.type}", node, "Compare it.")
-        return found
+        return cast(found, BOOLEAN) if found.type == VOID else found
 
     def _keep_members(self, node: exp.Expression) -> None:
         values = _values_of(node.this)
