@@ -16,13 +16,14 @@ from sqlglot import exp
 
 from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
-from ebbflow.errors import EbbflowError, TypeMismatch
+from ebbflow.errors import EbbflowError, TypeMismatch, did_you_mean
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import MOMENTS, VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
-from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, later, part_of
+from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, check_number, later, part_of
 from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length, terms
+from ebbflow.relational.refusals import WAYS as FOREIGN
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
@@ -67,8 +68,34 @@ def bound(node: exp.Expression, bind: Bind) -> Expr:
         found = _bound(node, bind)
         return guards.guarded(found) if node.meta.get(REFUSES) else found
     except TypeMismatch as problem:
-        # the columns of a relation are positions, of which whoever wrote the query knows nothing
-        raise refused(re.sub(r'"c\d+" is', "one is", problem.what), node, problem.hint) from None
+        what, hint = in_sql(problem.what, problem.hint)
+        raise refused(what, node, hint) from None
+
+
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "neg": "-", "eq": "=", "ne": "<>", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>", "when": "case", "is_in": "in",
+}  # fmt: skip
+WAYS_IN_SQL = {
+    "takes numbers": "Cast text to a number: cast(s as double).  Days of dates: date_add(d, 1), datediff(a, b).",
+    "takes conditions": "Compare it: a <> 0.",
+    "of one type": "Cast one of them: cast(a as string).",
+    "its pattern as plain text": "For text of a column: contains(s, x), startswith(s, x), endswith(s, x).",
+    "takes a date or a timestamp": "Cast it: cast(s as date).",
+    "takes dates": "Cast it: cast(s as date).",
+    "cannot make": "Through text: cast(cast(a as string) as date).  Of dates: year(d), datediff(end, start).",
+}
+
+
+def in_sql(what: str, hint: str) -> tuple[str, str]:
+    """A refusal of an expression in the words of a query.  The columns of a relation are positions, of which whoever
+    wrote the query knows nothing.
+    """
+    what = re.sub(r"^(\w+)(?= takes)", lambda found: SIGNS.get(found[1], found[1]), what)
+    what = re.sub(r'("[^"]*"|the value \S+) is a', "one is a", what)
+    what = re.sub(r' of "[^"]*", a', " of a", what)
+    what = re.sub(r'; got "[^"]*"', "; got an expression", what)
+    return what, next((way for words, way in WAYS_IN_SQL.items() if words in what), hint)
 
 
 # What may be said of a node beside `this`, `expression` and `expressions`.  Anything else that is said is refused: a
@@ -319,6 +346,8 @@ def _joined(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _substring(node: exp.Expression, bind: Bind) -> Expr:
+    if node.args.get("start") is None:
+        raise refused("substring takes 2 to 3 values, and is given 1", node, "substring(s, start, length)")
     length = node.args.get("length")
     many = Literal(2**31 - 1, LONG) if length is None else bind(length)
     return typed("substr", (bind(node.this), bind(node.args["start"]), many))
@@ -361,9 +390,12 @@ def _extract(node: exp.Expression, bind: Bind) -> Expr:
 
 def _by_name(node: exp.Expression, bind: Bind) -> Expr:
     """A function as it was written."""
-    made = BY_NAME.get(node.name.lower())
+    name = node.name.lower()
+    made = BY_NAME.get(name)
     if made is None:
-        raise unsupported(node)
+        near = did_you_mean(name, list(BY_NAME)) if name not in FOREIGN else None
+        raise unsupported(node, hint=near)
+    check_number(name, node)
     return made(node, node.expressions, bind)
 
 

@@ -79,6 +79,7 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     for cte in clause.expressions:
         name = cte.alias
         query = _opened(cte.this)
+        _check_order(name, query, clause.expressions, tables)
         reads_itself = _reads(query, name)
         if clause.args.get("recursive") and reads_itself:
             found = _recursive(cte, query, tables, around)
@@ -87,6 +88,18 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
         renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
         tables[name.lower()] = Bound(found.relation, (*renamed, *found.names[len(renamed) :]), found.nulls)
     return tables
+
+
+def _check_order(name: str, query: exp.Expression, ctes: list[exp.Expression], tables: Tables) -> None:
+    """Refuse a common table that reads one written behind it."""
+    names = [cte.alias.lower() for cte in ctes]
+    later = names[names.index(name.lower()) + 1 :]
+    for table in query.find_all(exp.Table):
+        if table.name.lower() in later and table.name.lower() not in tables:
+            raise refused(
+                f'"{name}" reads "{table.name}", which comes later in with', table,
+                "Put it first; tables that read each other are a loop of collections: flow.iterate(lambda a, b: ...).",
+            )  # fmt: skip
 
 
 def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
@@ -170,11 +183,14 @@ def _values(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound
 
 def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     says_only(query, SELECT_SAYS)
+    if not query.expressions:
+        raise refused("select names no column", query, "Name columns, or write select *.")
     rows = rows_of(query, tables, around, query_of)
     aliases = {part.alias.lower(): part.this for part in query.expressions if isinstance(part, exp.Alias)}
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
     query = _spelled_out(query, aliases)
     aliases = {part.alias.lower(): part.this for part in query.expressions if part.alias.lower() in aliases}
+    rows.later = tuple(aliases)
     if query.args.get("where") is not None:
         rows.keep(query.args["where"].this)
     rows = grouped(rows, query, aliases)
