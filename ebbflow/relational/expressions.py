@@ -331,6 +331,9 @@ def _is(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _between(node: exp.Expression, bind: Bind) -> Expr:
+    if is_interval(node.args["low"]) or is_interval(node.args["high"]):
+        length, first, last = (duration(part, bind) for part in (node.this, node.args["low"], node.args["high"]))
+        return typed("and", (typed("ge", (length, first)), typed("le", (length, last))))
     value = bind(node.this)
     low, high = alike(value, bind(node.args["low"])), alike(value, bind(node.args["high"]))
     return typed("and", (typed("ge", low), typed("le", high)))

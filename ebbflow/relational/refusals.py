@@ -41,7 +41,7 @@ def refused(what: str, node: exp.Expression, hint: str | None = None) -> SqlErro
     return SqlError(f"{what.rstrip('.')}, in {shown(node)}{place_of(node)}.", hint=hint)
 
 
-WORDS = {
+PART_WORDS = {
     "tuple": "a row of several values", "similarto": "similar to", "querytransform": "a transform by another program",
     "attimezone": "at time zone", "is": "is with anything but null, true, false or unknown", "bracket": "a[...]",
     "placeholder": "a place for a value that comes later", "parameter": "a place for a value that comes later",
@@ -86,7 +86,7 @@ def word_for(node: exp.Expression) -> str:
     """What people call this part of a query: a function by the name under which it is called."""
     if isinstance(node, exp.Func) and not isinstance(node, exp.SimilarTo):
         return f"the function {_called(node)}"
-    return WORDS.get(node.key, node.key.replace("_", " "))
+    return PART_WORDS.get(node.key, node.key.replace("_", " "))
 
 
 def unsupported(node: exp.Expression, what: str | None = None, hint: str | None = None) -> SqlError:

@@ -1176,3 +1176,161 @@ _views(
     ),
     "select 'a' = 'A', 'a' < 'b', '10' < '9', 10 = 10.0, '1' = 1, true = true, not false from orders limit 1",
 )
+
+_views(
+    "corners",
+    "select a.x, b.x as y from (select count(*) x from orders) a, (select count(*) x from customers) b",
+    "select status, n, n * 100.0 / t from (select status, count(*) n from orders group by status) a cross join "
+    "(select count(*) t from orders) b",
+    "select * from (select customer, sum(qty) s from orders group by customer) a where s >= (select max(s) from "
+    "(select sum(qty) s from orders group by customer) b)",
+    "select o.id, (select count(*) from orders p where p.amount > o.amount) + 1 as rank from orders o",
+    "select o.id, (select sum(p.qty) from orders p where p.customer = o.customer and p.placed <= o.placed) "
+    "running from orders o",
+    "select c.id, (select count(*) from orders o join items i on i.order_id = o.id where o.customer = c.id) from "
+    "customers c",
+    "select c.id, (select avg(x.t) from (select sum(i.n) t from items i join orders o on o.id = i.order_id where "
+    "o.customer = c.id group by o.id) x) from customers c",
+    "select c.id from customers c where (select max(day) from orders o where o.customer = c.id) > c.since",
+    "select c.id, (select status from orders o where o.customer = c.id group by status order by count(*) desc, "
+    "status limit 1) from customers c",
+    "select c.id, (select sum(qty) from orders o where o.customer = c.id having count(*) > 1) from customers c",
+    "select c.id, (select count(*) from orders o where o.customer = c.id or o.qty = c.id) from customers c",
+    "select c.id, (select max(o.qty) from orders o where o.customer = c.id and o.qty < (select avg(p.qty) from "
+    "orders p where p.customer = c.id)) from customers c",
+    "select c.id, (select o.qty from orders o where o.customer = c.id order by o.qty desc limit 1) mx, (select "
+    "o.qty from orders o where o.customer = c.id order by o.qty limit 1) mn from customers c",
+    "select c.id, (select o.qty from orders o where o.customer = c.id order by o.qty desc nulls last limit 1 "
+    "offset 1) from customers c",
+    "select c.id, (select count(*) from (select distinct status from orders o where o.customer = c.id) z) from "
+    "customers c",
+    "select c.id, (select sum(v) from (select qty v from orders where customer = c.id union all select n from "
+    "items where order_id = c.id) z) from customers c",
+    "select id from orders o where qty >= all (select qty from orders p where p.customer = o.customer and qty is "
+    "not null)",
+    "select id from orders o where exists (select 1 from orders p where p.customer = o.customer and p.id <> o.id "
+    "group by p.status having count(*) > 1)",
+    "select id from orders o where exists (select customer from orders p where p.customer = o.customer limit 1)",
+    "select id from orders o where 1 in (select i.n from items i where i.order_id = o.id)",
+    "select id from orders o where (select count(*) from items i where i.order_id = o.id) in (0, 2)",
+    "select id from orders o where customer in (select c.id from customers c where c.region = o.status union select 1)",
+    "select id from orders o where customer = (select min(c.id) from customers c where c.id > (select avg(e.src) "
+    "from edges e where e.dst = o.qty))",
+    "select status, count(*) from orders o where exists (select 1 from items i where i.order_id = o.id) group by "
+    "status having count(*) > (select count(*) from edges where src = 1)",
+    "select (select count(*) from orders where status = s.status) from (select distinct status from orders) s",
+    "select case when (select count(*) from orders) > 5 then 'many' else 'few' end",
+    "select coalesce((select max(qty) from orders where status = 'none'), -1)",
+    "select (select sum(qty) from orders) / (select count(*) from customers)",
+    "select max((select count(*) from items i where i.order_id = o.id)) from orders o",
+    "select o.customer, max(o.qty - (select avg(qty) from orders)) from orders o group by o.customer",
+    "select customer, sum(qty) from orders group by customer having sum(qty) > all (select avg(qty) from orders "
+    "group by status)",
+    "select a.id from orders a left join orders b on a.customer = b.customer and a.placed < b.placed where b.id "
+    "is null",
+    "select a.id, count(b.id) from orders a left join orders b on a.customer = b.customer and b.placed < a.placed"
+    " group by a.id, a.placed, a.amount, a.qty",
+    "select * from (select id, qty, rank() over (order by qty desc) r from orders) x join (select id, n from "
+    "items i join orders o on o.id = i.order_id) y using (id) where r < 4",
+    "select t.day, t.n, avg(t.n) over (order by t.day rows between 6 preceding and current row) from (select day,"
+    " count(*) n from orders group by day) t",
+    "with daily as (select day, sum(amount) s from orders group by day), ranked as (select *, row_number() over "
+    "(order by s desc, day) rn from daily) select * from ranked where rn <= 3",
+    (
+        "with base as (select customer, status, qty from orders), a as (select customer, sum(qty) s from base "
+        "group by customer), b as (select status, sum(qty) s from base group by status) select 'c' k, "
+        "cast(customer as string) v, s from a union all select 's', status, s from b",
+        "with base as (select customer, status, qty from orders), a as (select customer, sum(qty) s from base "
+        "group by customer), b as (select status, sum(qty) s from base group by status) select 'c' k, "
+        "cast(customer as varchar) v, s from a union all select 's', status, s from b",
+    ),
+    "select count(*) from orders o where exists (select 1 from customers c where c.id = o.customer) and not "
+    "exists (select 1 from items i where i.order_id = o.id) and o.qty in (select n from items)",
+    "select distinct on (status) status, id, qty from orders order by status, qty desc nulls last, id, amount limit 2",
+    "select distinct on (customer, status) customer, status, max(qty) over (partition by customer, status) from "
+    "orders order by customer, status, id",
+    "select region, count(*) filter (where credit > 10) as rich, count(*) filter (where credit <= 10 or credit is"
+    " null) as other from customers group by region order by rich desc, region limit 2",
+    "select sum(amount) filter (where status = 'paid') - sum(amount) filter (where status = 'void') from orders",
+    "select * from orders where id in (select max(id) from orders group by customer)",
+    "select * from (select *, row_number() over (partition by id order by amount, qty, placed, day, status) rn "
+    "from orders) z where rn = 1 and qty is not null",
+    "select id, amount, sum(amount) over (order by id, amount, qty) - amount as before_ from orders",
+    "select sym, ts, px, avg(px) over (partition by sym order by ts, px rows between 2 preceding and current row)"
+    " ma, px - lag(px) over (partition by sym order by ts, px) d from quotes",
+    "select t.sym, t.qty * q.px from trades t asof join quotes q on t.sym = q.sym and t.ts >= q.ts where q.px > 1",
+    "select t.sym, t.ts, q.px from trades t asof left join (select sym, ts, max(px) px from quotes group by sym, "
+    "ts) q on q.sym = t.sym and q.ts <= t.ts",
+    "select t.sym, t.ts, q.ts from trades t asof join quotes q on t.sym = q.sym and t.ts < q.ts",
+    "select t.sym, q.sym from trades t asof join quotes q on t.ts > q.ts",
+    (
+        "select g.id, count(o.id) from range(0, 7) g left join orders o on o.qty = g.id group by g.id",
+        "select g.range, count(o.id) from range(0, 7) g left join orders o on o.qty = g.range group by g.range",
+    ),
+    "select d.m, coalesce(sum(o.amount), 0) from generate_series(date '2024-01-01', date '2024-03-01', interval "
+    "'1 month') d(m) left join orders o on date_trunc('month', o.day) = d.m group by d.m",
+    "select x, x % 2 = 0 from generate_series(5, 1, -2) g(x)",
+    "select generate_series from generate_series(1, 3)",
+    "select x from range(3) r(x) where x not in (select customer from orders where customer is not null)",
+    (
+        "select * from (select customer, status, year(day) y, qty from orders) pivot (sum(qty) for (status, y) in"
+        " (('paid', 2024) as p, ('open', 2024) as o))",
+        "select customer, sum(qty) filter (where status = 'paid' and year(day) = 2024), sum(qty) filter (where "
+        "status = 'open' and year(day) = 2024) from orders group by customer",
+    ),
+    (
+        "select p.customer, p.paid from (select customer, status, qty from orders) pivot (max(qty) for status in "
+        "('paid' as paid)) as p where p.paid > 1",
+        "select customer, max(qty) filter (where status = 'paid') paid from orders group by customer having "
+        "max(qty) filter (where status = 'paid') > 1",
+    ),
+    (
+        "select * from (select id, qty, customer from orders) unpivot include nulls (v for k in (qty as 'q', "
+        "customer as 'c'))",
+        "select id, 'q', qty from orders union all select id, 'c', customer from orders",
+    ),
+    "select k, sum(v) from (select id, qty, customer from orders) unpivot (v for k in (qty, customer)) group by k",
+    "select c.id, x.k, x.v from customers c cross join lateral (values ('id', c.id), ('ref', c.referrer)) x(k, v)"
+    " where x.v is not null",
+    "select x.v, count(*) from customers c, lateral (select c.region as v union all select c.name) x group by x.v",
+    "select c.id, t.* from customers c left join lateral (select o.status, count(*) n from orders o where "
+    "o.customer = c.id group by o.status) t on t.n > 1",
+    "select c.id, t.s, u.m from customers c left join lateral (select sum(qty) s from orders o where o.customer ="
+    " c.id) t on true left join lateral (select max(n) m from items i where i.order_id < t.s) u on true",
+    "select c.id, l.id from customers c, lateral (select o.id from orders o where o.customer = c.id order by "
+    "o.placed desc nulls last, o.id, o.qty, o.amount limit 1 offset 1) l",
+    "select id, sum(distinct qty) over (partition by status), avg(distinct qty) over () from orders",
+    "select id from orders o where not exists (select 1 from customers c where c.id = o.customer and not exists "
+    "(select 1 from items i where i.order_id = o.id and i.n = c.id))",
+    "select c.id from customers c where not exists (select status from orders where status is not null and status"
+    " not in (select o.status from orders o where o.customer = c.id and o.status is not null))",
+    "select count(*) from (select * from orders where qty > 1 limit 1000) z",
+    "select * from ((select id from orders) union all (select id from customers)) z where id > 2",
+    (
+        "select x.id from (orders o join customers c on o.customer = c.id) join (select 1 as id) x on true",
+        "select x.id from (orders o join customers c on o.customer = c.id) join (select 1 as id) x on true",
+    ),
+    "select id, id + 1 as id2, id2 * 2 as id3, sum(id3) over (order by id2, qty, amount rows unbounded preceding)"
+    " from orders",
+    "select status as s, count(*) as n, n * 2 as m from orders group by s having n > 1 order by m desc, s limit 2",
+    "select o.status s2, c.region r2, count(*) from orders o join customers c on c.id = o.customer group by s2, r2",
+    "select extract(year from placed) y, extract(quarter from placed) q, count(*) from orders group by 1, 2",
+    "select cast(date_trunc('week', placed) as date) w, count(*) from orders group by 1 order by 1 limit 3",
+    "select date_trunc('minute', ts) m, count(*) from clicks group by m",
+    "select id from orders where placed >= date '2024-02-01' and placed < date '2024-02-01' + interval 1 month",
+    (
+        "select customer, datediff(max(day), min(day)) span, count(*) from orders group by customer having "
+        "datediff(max(day), min(day)) > 5",
+        "select customer, max(day) - min(day) span, count(*) from orders group by customer having max(day) - "
+        "min(day) > 5",
+    ),
+    "select a.uid from clicks a join clicks b on a.uid = b.uid and b.ts - a.ts between interval '0 seconds' and "
+    "interval '10 days' and a.page = 'home' and b.page = 'cart'",
+    "select uid, max(ts) - min(ts) > interval '5 days' from clicks group by uid",
+    "select uid, extract(epoch from max(ts) - min(ts)) / 3600 from clicks group by uid",
+    "select o.id, o.placed + interval 1 hour * o.qty, o.placed - interval 1 day * 2 from orders o",
+    "select id, lag(amount, 2) over (partition by status order by id, qty, amount), amount - lag(amount) over "
+    "(order by id, qty, amount) from orders",
+    "select id, count(*) over (partition by customer, status), count(*) over (partition by customer) * 1.0 / "
+    "count(*) over () from orders",
+)
