@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import BYTE, DOUBLE, LONG
+from ebbflow.columns.schema import BOOLEAN, BYTE, DOUBLE, LONG
 from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.statistics import OF_TWO
@@ -19,7 +19,7 @@ from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
 from ebbflow.relational.expressions import AGGREGATES, check_said
-from ebbflow.relational.functions import NamedAggregate
+from ebbflow.relational.functions import NamedAggregate, wrong_number
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare
 from ebbflow.relational.scope import Known, Scope
@@ -213,7 +213,7 @@ def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
     """An aggregate, with a filter or without, over these rows."""
     condition = None
     if isinstance(node, exp.Filter):
-        condition = rows.expr(node.expression.this)
+        condition = rows.condition(node.expression.this)
         node = node.this
     if isinstance(node, NamedAggregate | exp.WithinGroup):
         return _named(rows, node, condition)
@@ -231,6 +231,12 @@ def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
         values = tuple(where(condition, value) for value in values)
     if len(values) > 1 and op != "count":
         raise refused(f"{op} takes one value", node, "Aggregate each.")
+    if isinstance(node, exp.LogicalAnd | exp.LogicalOr) and values[0].type not in (BOOLEAN, VOID):
+        raise refused(
+            f"{'bool_and' if op == 'min' else 'bool_or'} is of conditions, and this is a {values[0].type}",
+            node,
+            "Compare it.",
+        )
     if op in ("sum", "avg", *COMPOSED) and not (values[0].type.is_number or values[0].type == VOID):
         raise refused(f"{op} adds up numbers, and this is a {values[0].type}", node, "Cast it to a number.")
     values = tuple(cast(value, LONG) if value.type == VOID else value for value in values)
@@ -272,7 +278,7 @@ def _named(rows: Rows, node: exp.Expression, condition: Expr | None) -> Asked:
         return _quantile(name, values, down, condition, node)
     many = 2 if name in OF_TWO or name in ("max_by", "min_by") else 1
     if len(values) != many:
-        raise refused(f"{name} takes {many} value{'s' if many > 1 else ''}, and is given {len(values)}", node)
+        raise wrong_number(name, many, many, len(values), node)
     if condition is not None:
         values = [where(condition, value) for value in values]
     if name in COMPOSED:

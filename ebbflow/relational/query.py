@@ -8,6 +8,8 @@ Rule: what comes out reads no column of a query around it, and has the columns a
 
 from __future__ import annotations
 
+from functools import reduce
+
 from sqlglot import exp
 
 from ebbflow.columns.schema import LONG
@@ -77,7 +79,8 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     for cte in clause.expressions:
         name = cte.alias
         query = _opened(cte.this)
-        reads_itself = any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))
+        _check_order(name, query, clause.expressions, tables)
+        reads_itself = _reads(query, name)
         if clause.args.get("recursive") and reads_itself:
             found = _recursive(cte, query, tables, around)
         else:
@@ -87,6 +90,18 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     return tables
 
 
+def _check_order(name: str, query: exp.Expression, ctes: list[exp.Expression], tables: Tables) -> None:
+    """Refuse a common table that reads one written behind it."""
+    names = [cte.alias.lower() for cte in ctes]
+    later = names[names.index(name.lower()) + 1 :]
+    for table in query.find_all(exp.Table):
+        if table.name.lower() in later and table.name.lower() not in tables:
+            raise refused(
+                f'"{name}" reads "{table.name}", which comes later in with', table,
+                "Put it first; tables that read each other are a loop of collections: flow.iterate(lambda a, b: ...).",
+            )  # fmt: skip
+
+
 def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
     name = cte.alias
     if not isinstance(query, exp.Union):
@@ -94,10 +109,7 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             f'the recursive table "{name}" is not a union of its start and its step', query,
             "Write: with recursive t as (select ... union select ... from t ...).",
         )  # fmt: skip
-    if any(table.name.lower() == name.lower() for table in query.this.find_all(exp.Table)):
-        raise refused(
-            f'the start of the recursive table "{name}" reads the table itself', query.this, "Start without it."
-        )
+    query = _start_first(query, name)
     start = query_of(query.this, tables, around)
     renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
     names = (*renamed, *start.names[len(renamed) :])
@@ -118,6 +130,32 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             raise refused(f'the step of "{name}" (union all) {problem}', query.expression, "Use union.")
     following = a.as_types(step.relation, types)
     return Bound(a.Loop(variable.name, first, following, bool(query.args.get("distinct"))), names)
+
+
+def _start_first(query: exp.Expression, name: str) -> exp.Expression:
+    """start union (all steps): `start union step union step` is read from the left."""
+    parts, distinct = [query.expression], query.args.get("distinct")
+    first = query.this
+    while _reads(first, name):
+        inside = _opened(first)
+        if not isinstance(inside, exp.Union):
+            raise refused(
+                f'the start of the recursive table "{name}" reads the table itself', first, "Start without it."
+            )
+        if inside.args.get("distinct") != distinct:
+            raise refused(
+                f'the recursive table "{name}" has union beside union all', query, "Use one of the two throughout."
+            )
+        parts.insert(0, inside.expression)
+        first = inside.this
+    if len(parts) == 1:
+        return query
+    steps = reduce(lambda one, two: exp.Union(this=one, expression=two, distinct=False), [p.copy() for p in parts])
+    return exp.Union(this=first.copy(), expression=steps, distinct=distinct)
+
+
+def _reads(node: exp.Expression, name: str) -> bool:
+    return any(table.name.lower() == name.lower() for table in node.find_all(exp.Table))
 
 
 def _values(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
@@ -145,11 +183,14 @@ def _values(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound
 
 def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     says_only(query, SELECT_SAYS)
+    if not query.expressions:
+        raise refused("select names no column", query, "Name columns, or write select *.")
     rows = rows_of(query, tables, around, query_of)
     aliases = {part.alias.lower(): part.this for part in query.expressions if isinstance(part, exp.Alias)}
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
     query = _spelled_out(query, aliases)
     aliases = {part.alias.lower(): part.this for part in query.expressions if part.alias.lower() in aliases}
+    rows.later = tuple(aliases)
     if query.args.get("where") is not None:
         rows.keep(query.args["where"].this)
     rows = grouped(rows, query, aliases)

@@ -75,6 +75,7 @@ class Rows:
     ask: Ask  # a whole query: what a subquery is
     grouped: Groups | None = None
     windows: dict[exp.Expression, Expr] | None = None  # where they may stand: those that were computed
+    later: tuple[str, ...] = ()  # the names that select gives, which where does not know yet
 
     # ---- expressions ------------------------------------------------------------------------
 
@@ -151,6 +152,11 @@ class Rows:
             )  # fmt: skip
         names = [column.name for one in scopes for column in one.shown(table.name if table is not None else "")]
         where = f'"{table.name}"' if table is not None else ", ".join(tables) or "the query"
+        if table is None and node.name.lower() in self.later:
+            return refused(
+                f'"{node.name}" is a name that select gives, which is computed later', node,
+                "Repeat what it stands for, or select from a query inside: select ... from (select ...) where ...",
+            )  # fmt: skip
         return refused(
             f'there is no column "{node.name}" in {where}, which has: {", ".join(names) or "no columns"}',
             node, did_you_mean(node.name, names) or "Name one of these.",
@@ -223,7 +229,7 @@ class Rows:
         found = self.expr(node)
         if found.type not in (BOOLEAN, VOID):
             raise refused(f"a condition is true or false, and this is a {found.type}", node, "Compare it.")
-        return found
+        return cast(found, BOOLEAN) if found.type == VOID else found
 
     def _keep_members(self, node: exp.Expression) -> None:
         values = _values_of(node.this)
@@ -243,7 +249,7 @@ def _values_of(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _differ(node: exp.Expression, values: list[exp.Expression], found: Bound) -> Exception:
-    how = "in (...)" if isinstance(node, exp.In) else "the comparison"
+    how = "in (...)" if isinstance(node, exp.In) else "it"
     many, columns = len(values), len(found.names)
     return refused(
         f"{how} compares {many} value{'s' if many > 1 else ''}, and the subquery has {columns} "

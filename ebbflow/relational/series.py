@@ -19,7 +19,7 @@ from ebbflow.relational.refusals import refused, unsupported
 from ebbflow.relational.rows import Bound, Rows
 from ebbflow.relational.scope import Scope
 
-MOST = 1_000_000
+MOST_ROWS = 1_000_000
 
 
 def series_of(node: exp.Expression, called: str) -> Bound | None:
@@ -78,8 +78,10 @@ def _moments(node: exp.Expression, start: datetime.date, end: datetime.date, ste
 
 
 def _check(many: int, node: exp.Expression) -> None:
-    if many > MOST:
-        raise refused(f"a series in a query has at most {MOST:,} rows, and this one has more", node, "Use an input.")
+    if many > MOST_ROWS:
+        raise refused(
+            f"a series in a query has at most {MOST_ROWS:,} rows, and this one has more", node, "Use an input."
+        )
 
 
 class _Step:

@@ -96,7 +96,8 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
     if kind is None or method not in ("", "NATURAL", "ASOF"):
         raise unsupported(join, f"{method or side} join".lower())
     if isinstance(join.this, exp.Lateral):
-        _lateral(rows, join, kind)
+        is_outer_apply = join.this.args.get("cross_apply") is False
+        _lateral(rows, join, "left" if is_outer_apply else kind)
         return
     relation, columns = _source(join.this, rows.tables, around, rows.ask)
     width = len(rows.relation.types)

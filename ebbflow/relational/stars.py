@@ -42,10 +42,18 @@ def starred(rows: Rows, star: exp.Expression, known: list[Known]) -> list[tuple[
         if name in computed:
             value = rows.expr(computed[name])
         elif rows.grouped is not None:
-            value = rows.expr(exp.column(one.name, table=one.table or None))
+            value = rows.expr(_written(one, star))
         else:
             value = read(one, 0)
         found.append((renamed.get(name, one.name), value))
     if not found:
         raise refused("nothing is left of *", star, "Leave some columns.")
     return found
+
+
+def _written(known: Known, star: exp.Expression) -> exp.Expression:
+    """A column as if it were written where the star is."""
+    column = exp.column(known.name, table=known.table or None)
+    if "line" in star.meta:
+        column.this.meta.update(line=star.meta["line"], col=star.meta["col"] + len(known.name) - 1)
+    return column

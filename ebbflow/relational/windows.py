@@ -24,7 +24,7 @@ from ebbflow.relational import aggregates
 from ebbflow.relational import algebra as a
 from ebbflow.relational.expressions import AGGREGATES, constant
 from ebbflow.relational.groups import aggregate_of
-from ebbflow.relational.refusals import refused, unsupported
+from ebbflow.relational.refusals import refused, unsupported, word_for
 from ebbflow.relational.rows import Rows, bare
 
 PLACES: dict[type[exp.Expression], str] = {
@@ -143,7 +143,7 @@ def _function(rows: Rows, window: exp.Expression, order: Order) -> _Function:
             raise refused(f"{PLACES[type(node)]} is about the whole partition", spec, "Leave the frame out.")
         return _Function((Asked(asked.op, asked.of, asked.type, frame, asked.number, asked.default, skips),))
     if type(inner) not in AGGREGATES:
-        raise unsupported(window, f"{inner.key} over a window")
+        raise unsupported(window, f"{word_for(inner)} over a window", "Ranks, lag, lead and aggregates stand there.")
     if skips:
         raise unsupported(window, f"{inner.key} with ignore nulls")
     of = aggregate_of(rows, node)
@@ -201,13 +201,16 @@ def _frame(rows: Rows, window: exp.Expression, order: Order) -> Frame | None:
         return frame_of(None, by, bool(order))
     unit = str(spec.args.get("kind") or "rows").lower()
     if unit not in ("rows", "range") or spec.args.get("exclude"):
-        raise unsupported(spec, f"a frame of {unit}" if not spec.args.get("exclude") else "a frame with exclude")
+        said = f"a frame of {unit}" if not spec.args.get("exclude") else "a frame with exclude"
+        raise unsupported(spec, said, "Frames are: rows between ... and ..., range between ... and ...")
     start = _bound(rows, spec, "start", unit)
     end = 0 if spec.args.get("end") is None else _bound(rows, spec, "end", unit)
+    if isinstance(start, int) and isinstance(end, int) and start > end:
+        raise refused("a frame ends before it starts", spec, "Turn it around.")
     try:
         return frame_of((unit, start, end), by, bool(order))
     except (TypeMismatch, NotAnExpression) as problem:
-        raise refused(problem.what.rstrip("."), spec, problem.hint) from None
+        raise refused(problem.what.rstrip("."), spec, problem.hint.replace("rows_between", "rows between")) from None
 
 
 def _bound(rows: Rows, spec: exp.Expression, which: str, unit: str) -> object:
@@ -234,7 +237,8 @@ def _bound(rows: Rows, spec: exp.Expression, which: str, unit: str) -> object:
 def _length(node: exp.Expression) -> timedelta:
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") is not None else ""
     if unit not in UNITS or not isinstance(node.this, exp.Literal):
-        raise unsupported(node, f"a frame measured in {unit.lower() or 'an interval'}s")
+        said = f"a frame measured in {unit.lower() or 'interval'}s"
+        raise unsupported(node, said, "Measure it in days: interval 30 days.")
     try:
         return float(node.this.name) * UNITS[unit]
     except ValueError:

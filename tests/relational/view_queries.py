@@ -630,6 +630,26 @@ _views(
     "customer from orders)",
     "with recursive r(n) as (select id from customers where id = 1 union select c.id from customers c join r on "
     "c.referrer = r.n) select c.name from customers c where c.id not in (select n from r)",
+    "with recursive anc(id, anc) as (select id, referrer from customers where referrer is not null union select "
+    "a.id, c.referrer from anc a join customers c on a.anc = c.id where c.referrer is not null) select id, "
+    "count(*) from anc group by id",
+    "with recursive sp(n, d) as (select 1, 0 union select e.dst, sp.d + 1 from sp join edges e on e.src = sp.n "
+    "where sp.d < 6) select n, min(d) from sp group by n",
+    "with recursive t(n) as (values (1) union all select n * 2 from t where n < 100) select * from t",
+    (
+        "with recursive cal as (select date '2024-01-01' as d union all select d + interval 1 day from cal where "
+        "d < date '2024-01-05') select d from cal",
+        "with recursive cal as (select date '2024-01-01' as d union all select cast(d + interval 1 day as date) "
+        "from cal where d < date '2024-01-05') select d from cal",
+    ),
+    (
+        "with recursive r(x, path) as (select src, cast(src as string) from edges union all select e.dst, r.path "
+        "|| '>' || cast(e.dst as string) from r join edges e on e.src = r.x where length(r.path) < 6) select "
+        "count(*), max(length(path)) from r",
+        "with recursive r(x, path) as (select src, cast(src as varchar) from edges union all select e.dst, r.path"
+        " || '>' || cast(e.dst as varchar) from r join edges e on e.src = r.x where length(r.path) < 6) select "
+        "count(*), max(length(path)) from r",
+    ),
 )
 
 _views(
@@ -731,4 +751,586 @@ _views(
         "from orders select id",
         "select id from orders",
     ),
+)
+
+_views(
+    "moments",
+    "select o.id from orders o join clicks c on c.ts - o.placed < interval '1 hour' and c.ts > o.placed",
+    "select o.id from orders o, clicks c where c.ts between o.placed - interval '2 days' and o.placed + interval "
+    "'2 days'",
+    "select id from orders where placed + interval '1 day' * qty < timestamp '2024-03-01 00:00:00'",
+    "select id, placed + qty * interval '1 hour' from orders",
+    (
+        "select id, day + qty from orders",
+        "select id, day + qty from orders",
+    ),
+    "select id, day - qty from orders",
+    "select id, extract(epoch from placed - timestamp '2024-01-01 00:00:00') from orders",
+    "select id, extract(day from placed - timestamp '2024-01-01 00:00:00') from orders where placed is not null",
+    "select avg(extract(epoch from (c.ts - o.placed))) from orders o, clicks c where o.id = c.uid",
+    "select max(placed) - min(placed) > interval '10 days' from orders",
+    "select id from orders where placed > timestamp '2024-02-01' and placed < timestamp '2024-02-01' + interval "
+    "'1' month",
+    "select date '2024-03-31' - interval 1 month, date '2024-01-31' + interval '1 month', timestamp '2024-01-31 "
+    "10:00:00' + interval 1 month from orders limit 1",
+    (
+        "select id, timestampdiff(minute, placed, timestamp '2024-04-01 00:00:00') from orders",
+        "select id, cast(floor(epoch(timestamp '2024-04-01 00:00:00' - placed) / 60) as bigint) from orders",
+    ),
+    (
+        "select id, months_between(day, date '2024-01-01') > 1 from orders where day is not null",
+        "select id, day > date '2024-02-01' from orders where day is not null",
+    ),
+    (
+        "select id, hour(placed), minute(placed), second(placed), year(placed), quarter(placed), weekofyear(day),"
+        " dayofyear(day), day(day), dayofmonth(day) from orders",
+        "select id, hour(placed), minute(placed), second(placed), year(placed), quarter(placed), weekofyear(day),"
+        " dayofyear(day), day(day), dayofmonth(day) from orders",
+    ),
+    (
+        "select dayname(day), monthname(day) from orders",
+        "select left(dayname(day), 3), left(monthname(day), 3) from orders",
+    ),
+    "select id, cast(placed as date) - day from orders",
+    "select id, day between date '2024-01-10' and date '2024-02-10', day >= '2024-02-01' from orders",
+    "select id from orders where date_trunc('month', placed) = timestamp '2024-02-01 00:00:00'",
+    "select id from orders where date_trunc('month', placed) = '2024-02-01'",
+    "select id from orders where year(day) = 2024 and month(day) in (1, 2)",
+    "select id from orders where day in (date '2024-01-08', '2024-02-22')",
+    "select coalesce(day, date '1970-01-01'), coalesce(placed, timestamp '1970-01-01 00:00:00') from orders",
+    "select greatest(day, since), least(day, since) from orders join customers on customers.id = customer",
+    "select case when day is null then '2024-01-01' else cast(day as string) end from orders",
+    "select min(day), max(day), count(day), max(day) - min(day) from orders",
+    "select id from orders where placed >= day",
+    (
+        "select id, date(placed), to_date(placed) from orders",
+        "select id, placed::date, placed::date from orders",
+    ),
+    (
+        "select unix_timestamp(day) from orders where day is not null",
+        "select cast(epoch(day) as bigint) from orders where day is not null",
+    ),
+    (
+        "select from_unixtime(0), timestamp_seconds(1700000000) from orders limit 1",
+        "select '1970-01-01 00:00:00', make_timestamp(1700000000000000) from orders limit 1",
+    ),
+    "select id, extract(month from placed)::int * 100 + extract(day from placed)::int from orders",
+    (
+        "select trunc(day, 'MM'), trunc(day, 'year') from orders",
+        "select date_trunc('month', day), date_trunc('year', day) from orders",
+    ),
+    (
+        "select date_add(day, qty), date_sub(day, qty), dateadd(month, 1, day), dateadd(day, qty, day) from orders",
+        "select day + qty, day - qty, day + interval 1 month, day + qty from orders",
+    ),
+    (
+        "select datediff(placed, timestamp '2024-01-01 00:00:00') from orders",
+        "select placed::date - date '2024-01-01' from orders",
+    ),
+    (
+        "select next_day(day, 'MON') from orders where day is not null",
+        "select day + (8 - isodow(day))::int from orders where day is not null",
+    ),
+)
+
+_views(
+    "names",
+    "select orders.id, orders.qty from orders where orders.status = 'paid'",
+    "select o.id as order_id, o.id + 1 as next from orders as o order by order_id limit 2",
+    "select a.id, b.id from (select id from orders) a, (select id from orders) b where a.id = b.id",
+    "select x.* from (select id, qty as id2 from orders) as x",
+    "select a, b from (select id, qty from orders) as t(a, b)",
+    "select t.a from (select id, qty from orders) t(a) where t.qty > 1",
+    "with t as (select id as ID from orders) select Id from T",
+    "with orders as (select id from customers) select * from orders",
+    "with c as (select * from customers), customers as (select * from c where id > 2) select count(*) from customers",
+    (
+        "select count(*) as `n total`, sum(qty) as `s` from orders group by status",
+        "select count(*), sum(qty) from orders group by status",
+    ),
+    (
+        "select o.id as value, o.qty as `key`, o.day as `date` from orders o",
+        "select o.id, o.qty, o.day from orders o",
+    ),
+    "select id as x, x + 1 from (select 1 as x, id from orders) z",
+    (
+        "select qty as id, id as qty from orders order by id limit 3",
+        "select qty as id, id as qty from orders order by 1 limit 3",
+    ),
+    (
+        "select -qty as qty from orders group by qty having qty > 1",
+        "select -qty from orders group by qty having qty > 1",
+    ),
+    (
+        "select upper(status) as status, count(*) from orders group by status",
+        "select upper(status), count(*) from orders group by status",
+    ),
+    (
+        "select o.id from orders o where exists (select 1 from items where order_id = id)",
+        "select o.id from orders o where exists (select 1 from items where order_id = id)",
+    ),
+    "select (select max(id) from customers where id < qty) from orders",
+    "select id from orders where qty = (select max(qty) from orders)",
+)
+
+_views(
+    "null logic",
+    "select id from orders where not (qty > 2)",
+    "select id from orders where qty > 2 or not qty > 2",
+    "select id from orders where status <> 'paid'",
+    "select id from orders where status not in ('paid', null)",
+    "select id from orders where null",
+    "select count(*) from orders where qty = null",
+    (
+        "select sum(null), count(null), max(null) from orders",
+        "select null, count(null), null from orders",
+    ),
+    (
+        "select coalesce(null, null, qty), nullif(null, 1), greatest(null, 1) from orders",
+        "select coalesce(null, null, qty), null, greatest(null, 1) from orders",
+    ),
+    "select case when null then 1 else 2 end, case null when null then 1 else 2 end from orders",
+    (
+        "select null + 1, null || 'a', null = null, null is null from orders",
+        "select null + 1, null::varchar, null = null, null is null from orders",
+    ),
+    "select id, qty in (1, 2, customer), qty not in (1, customer) from orders",
+    "select status, count(*) from orders group by status having status is null or count(*) > 1",
+    (
+        "select a.id, b.id from orders a join orders b on a.status = b.status and a.customer <=> b.customer",
+        "select a.id, b.id from orders a join orders b on a.status = b.status and a.customer is not distinct from"
+        " b.customer",
+    ),
+    "select distinct customer from orders where customer is not null",
+    "select count(*) from (select customer from orders union select null) x",
+    "select max(status) filter (where status > 'zzz') from orders group by customer",
+    "select avg(qty) from orders where qty is null",
+    "select id from orders where qty between null and 3 or qty between 3 and null",
+    "select id from orders where status like null or status like 'p%'",
+    "select id, status is not null and status in (select region from customers) from orders",
+    "select id, status not in (select region from customers where region is not null) from orders",
+    "select id, customer in (select referrer from customers c where c.region = orders.status) from orders",
+    "select id, exists (select 1 from customers c where c.id = orders.customer and c.credit is null) from orders",
+)
+
+_views(
+    "aggregates more",
+    "select customer, sum(qty) filter (where status = 'paid') / nullif(count(*), 0) from orders group by customer",
+    "select customer, count(distinct status) filter (where qty > 2), count(distinct case when qty > 2 then status"
+    " end) from orders group by customer",
+    "select sum(distinct qty), count(distinct qty), avg(distinct qty), max(distinct qty) from orders group by customer",
+    "select status, min(day) filter (where qty > 1), max(amount) from orders group by status having max(amount) >"
+    " 1 and min(qty) is not null",
+    "select sum(qty) + sum(customer), sum(qty + customer) from orders",
+    "select status, sum(qty) as a, sum(customer) as b from orders group by status having a > b",
+    "select max(n) from (select status, count(*) as n from orders group by status having count(*) > 1) t",
+    "select count(*) from (select 1 from orders group by customer, status) x",
+    "select customer, status, count(*) from orders group by customer, status having count(*) = (select max(c) "
+    "from (select count(*) c from orders group by customer, status) z)",
+    "select 1 from orders having count(*) > 2",
+    (
+        "select count(*) from orders group by ()",
+        "select count(*) from orders",
+    ),
+    "select status, count(*) from orders group by grouping sets ((status), (status))",
+    "select customer, status, sum(qty) from orders group by rollup((customer, status))",
+    "select coalesce(status, 'ALL'), sum(qty) from orders where status is not null group by rollup(status)",
+    (
+        "select status, customer, grouping_id(), count(*) from orders group by cube(status, customer)",
+        "select status, customer, grouping_id(status, customer), count(*) from orders group by cube(status, customer)",
+    ),
+    "select status, sum(qty), rank() over (partition by grouping(status) order by sum(qty) desc) from orders "
+    "group by rollup(status)",
+    "select bit_and(qty), bit_or(qty), bit_xor(qty) from orders",
+    (
+        "select string(id), int(qty), double(qty), bigint(id) from orders",
+        "select id::varchar, qty, qty::double, id::bigint from orders",
+    ),
+    "select sum(case when status = 'paid' then 1 else 0 end) * 100.0 / count(*) from orders",
+    (
+        "select sum(if(status = 'paid', amount, 0)), count_if(status = 'paid'), sum(int(status = 'paid')) from orders",
+        "select sum(case when status = 'paid' then amount else 0 end), count_if(status = 'paid'), sum((status = "
+        "'paid')::int) from orders",
+    ),
+    "select min(qty) + max(qty) / 2, abs(sum(qty) - count(*)), round(avg(qty), 1) from orders",
+    "select length(max(name)), upper(min(name)) from customers group by region",
+    "select region, sum(credit), avg(credit), min(credit), max(credit) from customers group by region",
+    (
+        "select percentile(qty, 0.5), percentile_disc(0.5) within group (order by qty) from orders",
+        "select quantile_cont(qty, 0.5), quantile_disc(qty, 0.5) from orders",
+    ),
+    "select customer, sum(qty) over (partition by customer) from orders group by customer, qty",
+)
+
+_views(
+    "joins more",
+    "select a.id from orders a join orders b on a.id = b.id and a.qty = b.qty join orders c on b.id = c.id",
+    "select c.id, o.n from customers c left join (select customer, count(*) n from orders group by customer) o on"
+    " c.id = o.customer where o.n is null or o.n > 1",
+    "select c.id, coalesce(x.n, 0) + coalesce(y.n, 0) from customers c left join (select customer k, count(*) n "
+    "from orders group by customer) x on x.k = c.id left join (select referrer k, count(*) n from customers group"
+    " by referrer) y on y.k = c.id",
+    "select * from (select id from customers) a cross join (select max(id) m from orders) b where a.id < b.m",
+    "select o.id, c.name from orders o left join customers c on o.customer = c.id and c.name like 'A%' and o.qty > 1",
+    "select o.id, c.name from orders o left join customers c on upper(c.region) = upper(o.status)",
+    "select o.id, c.id from orders o full join customers c on o.customer = c.id where o.id is null or c.id is null",
+    "select o.id, c.id, i.sku from orders o full join customers c on o.customer = c.id full join items i on "
+    "i.order_id = o.id",
+    "select coalesce(o.customer, c.id) k, count(*) from orders o full join customers c on o.customer = c.id group"
+    " by coalesce(o.customer, c.id)",
+    "select o.id from orders o, customers c, items i where o.customer = c.id and i.order_id = o.id and i.price * "
+    "i.n > o.amount / 5 and c.region in ('eu', 'us')",
+    "select o.id, c.id from orders o join customers c on (o.customer = c.id and o.qty > 1) or (o.customer = "
+    "c.referrer and o.qty <= 1)",
+    "select e.src, f.dst from edges e left join edges f on e.dst = f.src and f.dst <> e.src",
+    "select e.src from edges e where e.dst in (select src from edges) and e.src not in (select dst from edges "
+    "where dst is not null)",
+    "select c.id from customers c join customers d on c.id = d.referrer group by c.id having count(*) > 1",
+    "select a.id, b.id from customers a join customers b on a.credit between b.credit - 50 and b.credit + 50 and "
+    "a.id <> b.id",
+    "select o.id, t.qty from orders o join trades t on t.ts <= o.placed left join quotes q on q.sym = t.sym and "
+    "q.ts <= t.ts",
+    "select c.name, max(o.amount) from customers c left outer join orders o on c.id = o.customer group by c.name "
+    "having max(o.amount) is null or max(o.amount) > 10",
+    "select o.id, x.c from orders o left join (select order_id, count(*) c from items group by order_id) x on "
+    "x.order_id = o.id and x.c > (select avg(n) from items)",
+    "select id from customers where id in (select customer from orders group by customer having count(*) > 1)",
+    (
+        "select l.id from orders l left anti join orders r on l.id = r.id and r.qty > 3",
+        "select l.id from orders l anti join orders r on l.id = r.id and r.qty > 3",
+    ),
+    "select c1.id, c2.id, c3.id from customers c1 left join customers c2 on c1.referrer = c2.id left join "
+    "customers c3 on c2.referrer = c3.id",
+    "select * from edges a left join edges b using (src)",
+    "select src, count(*) from edges a join edges b using (src) group by src",
+    "select a.src, b.src, src from edges a left join (select dst as src from edges) b using (src)",
+    "select * from edges a inner join (values (1, 'x'), (2, 'y')) v(src, tag) using (src)",
+    "select o.id, d from orders o, (select distinct day as d from orders) days where o.day <= d",
+    "select distinct a.src from edges a, edges b where a.src = b.dst and a.dst = b.src",
+    "select t1.sym, count(*) from trades t1 join trades t2 on t1.sym = t2.sym and t1.ts < t2.ts group by t1.sym",
+)
+
+_views(
+    "sets more",
+    "select qty from orders union all select qty from orders except all select n from items",
+    "select qty, status from orders union select n, sku from items intersect select qty, sym from trades",
+    "(select qty from orders) union (select n from items) order by qty desc limit 2",
+    "select * from (select qty from orders union all select n from items) z where qty > 2",
+    "select qty as a from orders union all select 1.5 from items",
+    "select day from orders union select cast(ts as date) from clicks",
+    "select count(*), sum(q) from (select qty q from orders union select n from items) z",
+    "select status, 1 as k from orders union all select 'total', count(*) from orders",
+    "select id from orders intersect select id from customers intersect select src from edges",
+    "(select id from orders except select id from customers) union all (select id from customers except select id"
+    " from orders)",
+    "with a as (select id from orders), b as (select id from customers) (select * from a except select * from b) "
+    "union all (select * from b except select * from a)",
+    "select null as x union all select id from orders",
+    "select id, null as extra from customers union all select id, status from orders",
+)
+
+_views(
+    "windows more",
+    "select id, sum(amount) over (partition by customer order by placed, id, qty rows between 3 preceding and 1 "
+    "preceding) from orders",
+    "select id, first_value(status) over (partition by customer order by qty desc, id, amount) from orders",
+    "select id, lag(qty, 1) over w as p, lead(qty, 1) over w as n from orders window w as (partition by customer "
+    "order by id, amount, qty)",
+    "select id, count(*) over (partition by customer order by day range between unbounded preceding and current "
+    "row) from orders",
+    "select id, sum(qty) over (order by id, qty, amount rows between current row and unbounded following) from orders",
+    "select id, row_number() over (partition by status, customer order by id desc, qty, amount, placed) from orders",
+    "select * from (select id, dense_rank() over (order by amount desc) as r from orders) where r <= 3",
+    "select customer, status, count(*) as n, row_number() over (partition by customer order by count(*) desc, "
+    "status) as rn from orders group by customer, status",
+    "select customer, total, total / sum(total) over () as share from (select customer, sum(qty) total from "
+    "orders group by customer) z",
+    "select id, max(qty) over (order by placed range between interval '30 days' preceding and interval '1 day' "
+    "preceding) from orders where placed is not null",
+    "select id, qty, sum(qty) over (order by qty desc range between 1 preceding and current row) from orders "
+    "where qty is not null",
+    "select status, sum(qty), lag(sum(qty)) over (order by status) from orders group by status",
+    "select day, count(*) as n, sum(count(*)) over (order by day rows between unbounded preceding and current "
+    "row) as running from orders group by day",
+    "select id, ntile(4) over (partition by status order by qty, id, amount, placed) from orders",
+    "select id, percent_rank() over (partition by status order by qty) from orders",
+    "select id, count(*) filter (where qty > 2) over (partition by status), avg(qty) filter (where qty > 1) over "
+    "(order by id, qty, amount rows between 2 preceding and current row) from orders",
+    "select c.region, o.id, row_number() over (partition by c.region order by o.amount desc, o.id, o.qty) rn from"
+    " orders o join customers c on c.id = o.customer qualify rn <= 2",
+    "select id from orders qualify count(*) over (partition by customer) > 1",
+    "select id from orders qualify sum(qty) over (partition by customer) > (select avg(qty) from orders)",
+    "select id, sum(sum_q) over (order by id) from (select id, sum(qty) sum_q from orders group by id) z",
+    "select distinct customer, first_value(id) over (partition by customer order by id, qty) from orders",
+    (
+        "select id, min(placed) over (partition by customer), datediff(placed, min(placed) over (partition by "
+        "customer)) from orders",
+        "select id, min(placed) over (partition by customer), placed::date - (min(placed) over (partition by "
+        "customer))::date from orders",
+    ),
+    "select id, lead(day, 1, date '9999-12-31') over (partition by customer order by day, id, qty, amount) from orders",
+    "select uid, count(*) from (select uid, ts, ts - lag(ts) over (partition by uid order by ts, page, ms) > "
+    "interval '1 day' as gap from clicks) z where gap group by uid",
+    "select id, sum(qty) over (partition by status order by day rows between unbounded preceding and unbounded "
+    "following) from orders",
+    "select id, qty = max(qty) over (partition by customer) as is_top from orders",
+    "select count(*) from (select row_number() over (partition by customer order by id) rn from orders) z where rn = 1",
+    "select sum(qty) over (partition by case when qty > 2 then 'hi' else 'lo' end) from orders",
+    "select id, nth_value(status, 1) over (partition by customer order by id, qty, amount) from orders",
+    "select id, row_number() over (order by (select count(*) from items i where i.order_id = orders.id), id, qty,"
+    " amount) from orders",
+)
+
+_views(
+    "text",
+    (
+        "select concat('a', 'b', name), name || null, 'x' || id from customers",
+        "select case when name is not null then 'ab' || name end, null::varchar, 'x' || id from customers",
+    ),
+    "select lower(trim(name)) = 'dan', name = trim(name), trim(' x '), ltrim(' x'), rtrim('x ') from customers",
+    "select id from customers where lower(name) in ('ann', 'bob') or name > 'C'",
+    (
+        "select name like '%a%', name like 'A__', name not like '%', name like 'a\\\\_%' from customers",
+        "select name like '%a%', name like 'A__', name not like '%', name like 'a\\_%' escape '\\' from customers",
+    ),
+    "select replace(name, 'n', ''), translate(name, 'an', 'xy'), repeat('ab', 2), reverse(name), left(name, 2), "
+    "right(name, 1) from customers",
+    (
+        "select length(trim(name)), substr(name, -2), substr(name, 2, 2), substring(name, 0, 2) from customers",
+        "select length(trim(name)), substr(name, -2), substr(name, 2, 2), substring(name, 1, 2) from customers",
+    ),
+    "select split_part('a,b,c', ',', 2), split_part(name, 'n', 1) from customers",
+    (
+        "select regexp_replace(name, '(A)(n)', '$2$1'), regexp_extract(name, '[a-z]+', 0), regexp_count(name, "
+        "'n') from customers",
+        "select regexp_replace(name, '(A)(n)', '\\2\\1', 'g'), regexp_extract(name, '[a-z]+', 0), "
+        "len(regexp_extract_all(name, 'n')) from customers",
+    ),
+    (
+        "select lpad(cast(id as string), 3, '0'), rpad(name, 2, '.'), format_string('%d-%s', id, name) from "
+        "customers where id is not null and name is not null",
+        "select lpad(cast(id as varchar), 3, '0'), rpad(name, 2, '.'), printf('%d-%s', id, name) from customers "
+        "where id is not null and name is not null",
+    ),
+    (
+        "select sha2(name, 256), sha1(name), md5(name || region) from customers",
+        "select sha256(name), sha1(name), md5(name || region) from customers",
+    ),
+    (
+        "select hex(id), bin(id) from customers",
+        "select hex(id), bin(id) from customers",
+    ),
+    (
+        "select cast('12.5' as double), cast(' 7 ' as int), cast('2024-01-05' as date), cast('true' as boolean), "
+        "cast(3.7 as int), cast(1 as string) from customers limit 1",
+        "select 12.5::double, 7, date '2024-01-05', true, 3, '1' from customers limit 1",
+    ),
+    "select concat_ws(',', name, null, region), coalesce(concat_ws('', null), 'n') from customers",
+    (
+        "select position('n', name), locate('n', name), instr(name, 'n'), charindex('n', name) from customers",
+        "select position('n' in name), position('n' in name), instr(name, 'n'), position('n' in name) from customers",
+    ),
+    (
+        "select ascii('A'), char(66), initcap('hello world'), soundex('Robert'), levenshtein('kitten', 'sitting')"
+        " from customers limit 1",
+        "select 65, 'B', 'Hello World', 'R163', levenshtein('kitten', 'sitting') from customers limit 1",
+    ),
+)
+
+_views(
+    "numbers",
+    (
+        "select 7 / 2, 7 % 4, -7 % 4, 7 div 2, 2 * 3 + 4, (2 + 3) * 4, 10 - 2 - 3 from orders limit 1",
+        "select 3.5, 3, -3, 3, 10, 20, 5 from orders limit 1",
+    ),
+    (
+        "select round(2.5), round(-2.5), round(1234.567, -2), round(1234.567, 2), bround(2.5, 0), ceil(1.2), "
+        "floor(-1.2) from orders limit 1",
+        "select 3.0, -3.0, 1200.0, 1234.57, 2.0, 2.0, -2.0 from orders limit 1",
+    ),
+    "select amount * qty / nullif(customer, 0) > 5 from orders",
+    (
+        "select abs(qty - 3), sign(qty - 3), power(qty, 2), sqrt(qty), exp(0), ln(1), log(10, 100), log2(8), "
+        "cbrt(27) from orders",
+        "select abs(qty - 3), cast(sign(qty - 3) as double), power(qty, 2), sqrt(qty), 1.0::double, 0.0::double, "
+        "2.0::double, 3.0::double, 3.0::double from orders",
+    ),
+    "select qty + amount, qty * credit, amount * credit from orders, customers where customer = customers.id",
+    (
+        "select cast(amount as int), cast(amount as double), cast(qty as decimal(10,3)), cast(credit as "
+        "decimal(10,2)) from orders, customers where customer = customers.id and amount * 2 = floor(amount) * 2",
+        "select cast(floor(amount) as int), cast(amount as double), cast(qty as decimal(10,3)), cast(credit as "
+        "decimal(10,2)) from orders, customers where customer = customers.id and amount * 2 = floor(amount) * 2",
+    ),
+    (
+        "select pmod(qty - 5, 3), mod(qty - 5, 3) from orders",
+        "select ((qty - 5) % 3 + 3) % 3, mod(qty - 5, 3) from orders",
+    ),
+    "select qty > 2.5, amount > 10, amount = 12.5, credit > 10 and credit < 100.5 from orders, customers where "
+    "customers.id = customer",
+    (
+        "select greatest(1, 2.5, qty), least(qty, amount), coalesce(qty, 1.5), nullif(qty, 2.0), if(qty > 2, 1, "
+        "2.5) from orders",
+        "select greatest(1, 2.5, qty), least(qty, amount), coalesce(qty, 1.5), nullif(qty, 2.0), case when qty > "
+        "2 then 1 else 2.5 end from orders",
+    ),
+    "select 'a' = 'A', 'a' < 'b', '10' < '9', 10 = 10.0, '1' = 1, true = true, not false from orders limit 1",
+)
+
+_views(
+    "corners",
+    "select a.x, b.x as y from (select count(*) x from orders) a, (select count(*) x from customers) b",
+    "select status, n, n * 100.0 / t from (select status, count(*) n from orders group by status) a cross join "
+    "(select count(*) t from orders) b",
+    "select * from (select customer, sum(qty) s from orders group by customer) a where s >= (select max(s) from "
+    "(select sum(qty) s from orders group by customer) b)",
+    "select o.id, (select count(*) from orders p where p.amount > o.amount) + 1 as rank from orders o",
+    "select o.id, (select sum(p.qty) from orders p where p.customer = o.customer and p.placed <= o.placed) "
+    "running from orders o",
+    "select c.id, (select count(*) from orders o join items i on i.order_id = o.id where o.customer = c.id) from "
+    "customers c",
+    "select c.id, (select avg(x.t) from (select sum(i.n) t from items i join orders o on o.id = i.order_id where "
+    "o.customer = c.id group by o.id) x) from customers c",
+    "select c.id from customers c where (select max(day) from orders o where o.customer = c.id) > c.since",
+    "select c.id, (select status from orders o where o.customer = c.id group by status order by count(*) desc, "
+    "status limit 1) from customers c",
+    "select c.id, (select sum(qty) from orders o where o.customer = c.id having count(*) > 1) from customers c",
+    "select c.id, (select count(*) from orders o where o.customer = c.id or o.qty = c.id) from customers c",
+    "select c.id, (select max(o.qty) from orders o where o.customer = c.id and o.qty < (select avg(p.qty) from "
+    "orders p where p.customer = c.id)) from customers c",
+    "select c.id, (select o.qty from orders o where o.customer = c.id order by o.qty desc limit 1) mx, (select "
+    "o.qty from orders o where o.customer = c.id order by o.qty limit 1) mn from customers c",
+    "select c.id, (select o.qty from orders o where o.customer = c.id order by o.qty desc nulls last limit 1 "
+    "offset 1) from customers c",
+    "select c.id, (select count(*) from (select distinct status from orders o where o.customer = c.id) z) from "
+    "customers c",
+    "select c.id, (select sum(v) from (select qty v from orders where customer = c.id union all select n from "
+    "items where order_id = c.id) z) from customers c",
+    "select id from orders o where qty >= all (select qty from orders p where p.customer = o.customer and qty is "
+    "not null)",
+    "select id from orders o where exists (select 1 from orders p where p.customer = o.customer and p.id <> o.id "
+    "group by p.status having count(*) > 1)",
+    "select id from orders o where exists (select customer from orders p where p.customer = o.customer limit 1)",
+    "select id from orders o where 1 in (select i.n from items i where i.order_id = o.id)",
+    "select id from orders o where (select count(*) from items i where i.order_id = o.id) in (0, 2)",
+    "select id from orders o where customer in (select c.id from customers c where c.region = o.status union select 1)",
+    "select id from orders o where customer = (select min(c.id) from customers c where c.id > (select avg(e.src) "
+    "from edges e where e.dst = o.qty))",
+    "select status, count(*) from orders o where exists (select 1 from items i where i.order_id = o.id) group by "
+    "status having count(*) > (select count(*) from edges where src = 1)",
+    "select (select count(*) from orders where status = s.status) from (select distinct status from orders) s",
+    "select case when (select count(*) from orders) > 5 then 'many' else 'few' end",
+    "select coalesce((select max(qty) from orders where status = 'none'), -1)",
+    "select (select sum(qty) from orders) / (select count(*) from customers)",
+    "select max((select count(*) from items i where i.order_id = o.id)) from orders o",
+    "select o.customer, max(o.qty - (select avg(qty) from orders)) from orders o group by o.customer",
+    "select customer, sum(qty) from orders group by customer having sum(qty) > all (select avg(qty) from orders "
+    "group by status)",
+    "select a.id from orders a left join orders b on a.customer = b.customer and a.placed < b.placed where b.id "
+    "is null",
+    "select a.id, count(b.id) from orders a left join orders b on a.customer = b.customer and b.placed < a.placed"
+    " group by a.id, a.placed, a.amount, a.qty",
+    "select * from (select id, qty, rank() over (order by qty desc) r from orders) x join (select id, n from "
+    "items i join orders o on o.id = i.order_id) y using (id) where r < 4",
+    "select t.day, t.n, avg(t.n) over (order by t.day rows between 6 preceding and current row) from (select day,"
+    " count(*) n from orders group by day) t",
+    "with daily as (select day, sum(amount) s from orders group by day), ranked as (select *, row_number() over "
+    "(order by s desc, day) rn from daily) select * from ranked where rn <= 3",
+    (
+        "with base as (select customer, status, qty from orders), a as (select customer, sum(qty) s from base "
+        "group by customer), b as (select status, sum(qty) s from base group by status) select 'c' k, "
+        "cast(customer as string) v, s from a union all select 's', status, s from b",
+        "with base as (select customer, status, qty from orders), a as (select customer, sum(qty) s from base "
+        "group by customer), b as (select status, sum(qty) s from base group by status) select 'c' k, "
+        "cast(customer as varchar) v, s from a union all select 's', status, s from b",
+    ),
+    "select count(*) from orders o where exists (select 1 from customers c where c.id = o.customer) and not "
+    "exists (select 1 from items i where i.order_id = o.id) and o.qty in (select n from items)",
+    "select distinct on (status) status, id, qty from orders order by status, qty desc nulls last, id, amount limit 2",
+    "select distinct on (customer, status) customer, status, max(qty) over (partition by customer, status) from "
+    "orders order by customer, status, id",
+    "select region, count(*) filter (where credit > 10) as rich, count(*) filter (where credit <= 10 or credit is"
+    " null) as other from customers group by region order by rich desc, region limit 2",
+    "select sum(amount) filter (where status = 'paid') - sum(amount) filter (where status = 'void') from orders",
+    "select * from orders where id in (select max(id) from orders group by customer)",
+    "select * from (select *, row_number() over (partition by id order by amount, qty, placed, day, status) rn "
+    "from orders) z where rn = 1 and qty is not null",
+    "select id, amount, sum(amount) over (order by id, amount, qty) - amount as before_ from orders",
+    "select sym, ts, px, avg(px) over (partition by sym order by ts, px rows between 2 preceding and current row)"
+    " ma, px - lag(px) over (partition by sym order by ts, px) d from quotes",
+    "select t.sym, t.qty * q.px from trades t asof join quotes q on t.sym = q.sym and t.ts >= q.ts where q.px > 1",
+    "select t.sym, t.ts, q.px from trades t asof left join (select sym, ts, max(px) px from quotes group by sym, "
+    "ts) q on q.sym = t.sym and q.ts <= t.ts",
+    "select t.sym, t.ts, q.ts from trades t asof join quotes q on t.sym = q.sym and t.ts < q.ts",
+    "select t.sym, q.sym from trades t asof join quotes q on t.ts > q.ts",
+    (
+        "select g.id, count(o.id) from range(0, 7) g left join orders o on o.qty = g.id group by g.id",
+        "select g.range, count(o.id) from range(0, 7) g left join orders o on o.qty = g.range group by g.range",
+    ),
+    "select d.m, coalesce(sum(o.amount), 0) from generate_series(date '2024-01-01', date '2024-03-01', interval "
+    "'1 month') d(m) left join orders o on date_trunc('month', o.day) = d.m group by d.m",
+    "select x, x % 2 = 0 from generate_series(5, 1, -2) g(x)",
+    "select generate_series from generate_series(1, 3)",
+    "select x from range(3) r(x) where x not in (select customer from orders where customer is not null)",
+    (
+        "select * from (select customer, status, year(day) y, qty from orders) pivot (sum(qty) for (status, y) in"
+        " (('paid', 2024) as p, ('open', 2024) as o))",
+        "select customer, sum(qty) filter (where status = 'paid' and year(day) = 2024), sum(qty) filter (where "
+        "status = 'open' and year(day) = 2024) from orders group by customer",
+    ),
+    (
+        "select p.customer, p.paid from (select customer, status, qty from orders) pivot (max(qty) for status in "
+        "('paid' as paid)) as p where p.paid > 1",
+        "select customer, max(qty) filter (where status = 'paid') paid from orders group by customer having "
+        "max(qty) filter (where status = 'paid') > 1",
+    ),
+    (
+        "select * from (select id, qty, customer from orders) unpivot include nulls (v for k in (qty as 'q', "
+        "customer as 'c'))",
+        "select id, 'q', qty from orders union all select id, 'c', customer from orders",
+    ),
+    "select k, sum(v) from (select id, qty, customer from orders) unpivot (v for k in (qty, customer)) group by k",
+    "select c.id, x.k, x.v from customers c cross join lateral (values ('id', c.id), ('ref', c.referrer)) x(k, v)"
+    " where x.v is not null",
+    "select x.v, count(*) from customers c, lateral (select c.region as v union all select c.name) x group by x.v",
+    "select c.id, t.* from customers c left join lateral (select o.status, count(*) n from orders o where "
+    "o.customer = c.id group by o.status) t on t.n > 1",
+    "select c.id, t.s, u.m from customers c left join lateral (select sum(qty) s from orders o where o.customer ="
+    " c.id) t on true left join lateral (select max(n) m from items i where i.order_id < t.s) u on true",
+    "select c.id, l.id from customers c, lateral (select o.id from orders o where o.customer = c.id order by "
+    "o.placed desc nulls last, o.id, o.qty, o.amount limit 1 offset 1) l",
+    "select id, sum(distinct qty) over (partition by status), avg(distinct qty) over () from orders",
+    "select id from orders o where not exists (select 1 from customers c where c.id = o.customer and not exists "
+    "(select 1 from items i where i.order_id = o.id and i.n = c.id))",
+    "select c.id from customers c where not exists (select status from orders where status is not null and status"
+    " not in (select o.status from orders o where o.customer = c.id and o.status is not null))",
+    "select count(*) from (select * from orders where qty > 1 limit 1000) z",
+    "select * from ((select id from orders) union all (select id from customers)) z where id > 2",
+    (
+        "select x.id from (orders o join customers c on o.customer = c.id) join (select 1 as id) x on true",
+        "select x.id from (orders o join customers c on o.customer = c.id) join (select 1 as id) x on true",
+    ),
+    "select id, id + 1 as id2, id2 * 2 as id3, sum(id3) over (order by id2, qty, amount rows unbounded preceding)"
+    " from orders",
+    "select status as s, count(*) as n, n * 2 as m from orders group by s having n > 1 order by m desc, s limit 2",
+    "select o.status s2, c.region r2, count(*) from orders o join customers c on c.id = o.customer group by s2, r2",
+    "select extract(year from placed) y, extract(quarter from placed) q, count(*) from orders group by 1, 2",
+    "select cast(date_trunc('week', placed) as date) w, count(*) from orders group by 1 order by 1 limit 3",
+    "select date_trunc('minute', ts) m, count(*) from clicks group by m",
+    "select id from orders where placed >= date '2024-02-01' and placed < date '2024-02-01' + interval 1 month",
+    (
+        "select customer, datediff(max(day), min(day)) span, count(*) from orders group by customer having "
+        "datediff(max(day), min(day)) > 5",
+        "select customer, max(day) - min(day) span, count(*) from orders group by customer having max(day) - "
+        "min(day) > 5",
+    ),
+    "select a.uid from clicks a join clicks b on a.uid = b.uid and b.ts - a.ts between interval '0 seconds' and "
+    "interval '10 days' and a.page = 'home' and b.page = 'cart'",
+    "select uid, max(ts) - min(ts) > interval '5 days' from clicks group by uid",
+    "select uid, extract(epoch from max(ts) - min(ts)) / 3600 from clicks group by uid",
+    "select o.id, o.placed + interval 1 hour * o.qty, o.placed - interval 1 day * 2 from orders o",
+    "select id, lag(amount, 2) over (partition by status order by id, qty, amount), amount - lag(amount) over "
+    "(order by id, qty, amount) from orders",
+    "select id, count(*) over (partition by customer, status), count(*) over (partition by customer) * 1.0 / "
+    "count(*) over () from orders",
 )

@@ -35,7 +35,7 @@ PHYSICAL = (
     "datasources.v2.V2ScanRelationPushDown", "datasources.v2.GroupBasedRowLevelOperationScanPlanning",
     "dynamicpruning.PartitionPruning", "dynamicpruning.CleanupDynamicPruningFilters", "OptimizeMetadataOnlyQuery",
 )  # fmt: skip
-CALLS = ("Invoke", "StaticInvoke")
+JAVA_CALLS = ("Invoke", "StaticInvoke")
 RULES = "spark.sql.optimizer.excludedRules"
 EXCLUDED = ",".join(
     [
@@ -87,11 +87,11 @@ def note_replaced(found: Node, written: Node) -> None:
     """Say of each call into Java, which Catalyst puts for some functions, which function it was: a call knows neither
     its name nor where it stands in a text.
     """
-    calls = [part for part in found.walk() if part.kind in CALLS]
+    calls = [part for part in found.walk() if part.kind in JAVA_CALLS]
     if not calls:
         return
     for part in written.walk():
-        if part.is_plan or part.kind in CALLS:
+        if part.is_plan or part.kind in JAVA_CALLS:
             continue
         try:
             means = part.java.replacement()
