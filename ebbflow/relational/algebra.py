@@ -25,6 +25,23 @@ Types = tuple[Type, ...]
 
 
 @dataclass(frozen=True)
+class Step:
+    """From one value of a series to the next: a number, or months and microseconds."""
+
+    number: int = 0
+    months: int = 0
+    micros: int = 0
+
+    @property
+    def is_some(self) -> bool:
+        return bool(self.number or self.months or self.micros)
+
+    @property
+    def is_up(self) -> bool:
+        return self.number > 0 or self.months > 0 or self.micros > 0
+
+
+@dataclass(frozen=True)
 class Given:
     """A collection of the program: node `number` of its graph, with the names that its columns have there."""
 
@@ -196,6 +213,23 @@ class Single:
 
 
 @dataclass(frozen=True)
+class Series:
+    """{ (r, x) : r in source, x in start(r), start(r) + step, ... up to end(r) }; none where an end is null.
+
+    step: a whole number, or a length of time for days and moments; down where it is below zero.
+    """
+
+    source: Relation
+    start: Expr
+    end: Expr
+    step: Step
+
+    @property
+    def types(self) -> Types:
+        return (*self.source.types, self.start.type)
+
+
+@dataclass(frozen=True)
 class Variable:
     """What a loop has so far."""
 
@@ -231,6 +265,7 @@ Relation = (
     | Top
     | Window
     | Single
+    | Series
     | Variable
     | Loop
 )
@@ -377,6 +412,8 @@ def expressions_of(relation: Relation) -> tuple[Expr, ...]:
             return keys + tuple(expr for expr, _, _ in order) + read
         case Single(_, keys):
             return keys
+        case Series(_, start, end):
+            return (start, end)
     return ()
 
 
@@ -420,6 +457,8 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
             return relation.replaced(again(source), expr)
         case Loop(name, start, step, is_distinct, most):
             return Loop(name, again(start), again(step), is_distinct, most)
+        case Series(source, start, end, step):
+            return Series(again(source), expr(start), expr(end), step)
         case Single(source, keys, written):
             return Single(again(source), tuple(map(expr, keys)), written)
         case Distinct(source):

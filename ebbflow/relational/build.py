@@ -26,6 +26,7 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import VALUE_BY
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.ordering import joined
+from ebbflow.relational.stepping import values_between
 
 Keys = list[tuple[Expr, Expr]]
 
@@ -74,6 +75,8 @@ class Builder:
                 return self._window(relation)
             case a.Single(source, keys, written):
                 return self._single(source, keys, written)
+            case a.Series():
+                return self._series(relation)
             case a.Variable(name):
                 return self._variables[name]
             case a.Loop(name, start, step, is_distinct, most):
@@ -313,6 +316,14 @@ class Builder:
         alone = n.Own(own_function(_one_row_of(written), "scalar subquery"), "rows", values)
         found = self._add(n.Reduce(given, tuple(names), alone, Schema((*fields, *values.fields))))
         return project(self.graph, found, own)
+
+    def _series(self, relation: a.Series) -> int:
+        own = [(f"c{i}", column) for i, column in enumerate(a.columns_of(relation.source))]
+        ends = [("start", relation.start), ("end", relation.end)]
+        given = project(self.graph, self.node(relation.source), [*own, *ends])
+        schema = Schema(tuple(Field(f"c{i}", kind) for i, kind in enumerate(relation.types)))
+        made = own_function(values_between(relation.step), "generate_series")
+        return self._add(n.Linear(given, n.Apply(made, "flat", schema)))
 
     def _loop(self, name: str, start: Relation, step: Relation, is_distinct: bool, most: int | None) -> int:
         place = users_place()

@@ -1,6 +1,6 @@
-"""Numbers and days in a row, as a table: `range(5)`, `generate_series(1, 5)`.
+"""Numbers and days in a row, as a table: `range(5)`, `generate_series(1, 5)`, `generate_series(1, t.n)`.
 
-Rule: its ends are in the text; `range` leaves the end out, as in Spark, and `generate_series` has it.
+Rule: `range` leaves the end out, as in Spark, and `generate_series` has it; ends may be of the rows before it in from.
 """
 
 from __future__ import annotations
@@ -9,122 +9,98 @@ import datetime
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import DATE, LONG, TIMESTAMP, Type
+from ebbflow.columns.schema import DATE, LONG, TIMESTAMP
 from ebbflow.expressions.calendar_functions import MICROS, MONTHS
-from ebbflow.expressions.operations import evaluate
+from ebbflow.expressions.operations import VOID, cast, evaluate, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.functions import interval_parts
 from ebbflow.relational.refusals import refused, unsupported
-from ebbflow.relational.rows import Bound, Rows
+from ebbflow.relational.rows import Ask, Bound, Rows, Tables
 from ebbflow.relational.scope import Scope
+from ebbflow.relational.stepping import MOST_ROWS, between
 
-MOST_ROWS = 1_000_000
-
-
-def series_of(node: exp.Expression, called: str) -> Bound | None:
-    """A table of this function; None for another function.  called: the name of the table, which is its column's."""
-    if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
-        return _made(node, _range(node), "id")
-    if isinstance(node, exp.GenerateSeries | exp.GenerateDateArray):
-        given = [node.args.get(name) for name in ("start", "end", "step")]
-        return _made(node, [part for part in given if part is not None], called or "generate_series", whole=True)
-    return None
+ONE_DAY = a.Step(micros=MICROS["day"])
 
 
-def _range(node: exp.Expression) -> list[exp.Expression]:
+def is_series(node: exp.Expression) -> bool:
+    is_range = isinstance(node, exp.Anonymous) and node.name.lower() == "range"
+    return is_range or isinstance(node, exp.GenerateSeries | exp.GenerateDateArray)
+
+
+def series_of(node: exp.Expression, called: str, tables: Tables, around: Scope | None, ask: Ask) -> Bound:
+    """The table of a series.  called: the name of the table, which is its column's; around: what its ends can name."""
+    rows = Rows(a.ONE, Scope([], around), tables, ask)
+    if isinstance(node, exp.Anonymous):
+        start, end, step = _range(node)
+        name, is_whole = "id", False
+    else:
+        start, end, step = (node.args.get(part) for part in ("start", "end", "step"))
+        name, is_whole = called or "generate_series", True
+    first, last = rows.expr(start), rows.expr(end)
+    by = _step(rows, step, first, node)
+    if first.type.is_integer and last.type.is_integer and by.number:
+        one = Literal(1 if by.is_up else -1, LONG)
+        first, last = cast(first, LONG), cast(last, LONG)
+        last = last if is_whole else typed("sub", (last, one))
+    elif first.type in (DATE, TIMESTAMP) and last.type in (DATE, TIMESTAMP) and is_whole and not by.number:
+        kind = DATE if first.type == last.type == DATE and not by.micros % MICROS["day"] else TIMESTAMP
+        first, last = cast(first, kind), cast(last, kind)
+    elif VOID in (first.type, last.type):
+        return Bound(a.Values((), (LONG,)), (name,))
+    else:
+        raise refused("a series goes from a number to a number, or from a day to a day", node, "Cast its ends.")
+    if rows.relation == a.ONE and not (a.outer_in(first) or a.outer_in(last)):
+        return Bound(_listed(first, last, by, node), (name,))
+    found = a.Series(rows.relation, first, last, by)
+    return Bound(a.Project(found, a.columns_of(found)[-1:]), (name,))
+
+
+def _range(node: exp.Expression) -> tuple[exp.Expression, exp.Expression, exp.Expression | None]:
     """range(end), range(start, end), range(start, end, step)."""
     given = list(node.expressions)
     if not 1 <= len(given) <= 3:
         raise refused(f"range takes 1 to 3 numbers, and is given {len(given)}", node, "range(start, end, step)")
-    return [exp.Literal.number(0), *given] if len(given) == 1 else given
+    if len(given) == 1:
+        return exp.Literal.number(0), given[0], None
+    return given[0], given[1], given[2] if len(given) == 3 else None
 
 
-def _made(node: exp.Expression, given: list[exp.Expression], name: str, whole: bool = False) -> Bound:
-    if any(part.find(exp.Column, exp.Query) for part in given):
-        raise unsupported(
-            node, "a series whose ends are not in the text",
-            "Take a longer one and keep a part: from range(1000) r join t on r.id < t.n.",
-        )  # fmt: skip
-    values = [_value(part, node) for part in given]
-    start, end, step = (*values, None) if len(values) == 2 else values
-    if any(value is None for value in values):
-        return Bound(a.Values((), (LONG,)), (name,))
-    if isinstance(start, int) and isinstance(end, int):
-        step = 1 if step is None else step
-        if not isinstance(step, int) or step == 0:
-            raise refused("the step of a series of numbers is a whole number, and not 0", node, "For example 1.")
-        numbers = range(start, end + (0 if not whole else 1 if step > 0 else -1), step)
-        _check(len(numbers), node)
-        return Bound(a.Values(tuple((number,) for number in numbers), (LONG,)), (name,))
-    if isinstance(start, datetime.date) and isinstance(end, type(start)) and whole:
-        return _moments(node, start, end, step, name)
-    raise refused("a series goes from a number to a number, or from a day to a day", node, "Cast its ends.")
+def _step(rows: Rows, step: exp.Expression | None, start: Expr, node: exp.Expression) -> a.Step:
+    if step is None:
+        return a.Step(number=1) if start.type.is_integer or start.type == VOID else ONE_DAY
+    if isinstance(step, exp.Interval):
+        found = _length(step, rows)
+    else:
+        value = rows.expr(step)
+        value = Literal(evaluate(value, {}), LONG) if not (a.positions_in(value) or a.outer_in(value)) else value
+        if not isinstance(value, Literal) or not isinstance(value.value, int) or not value.type.is_integer:
+            raise refused("the step of a series is a number or an interval in the text", node, "For example 1.")
+        found = a.Step(number=value.value)
+    if not found.is_some:
+        raise refused("the step of a series is 0", node, "Write another.")
+    return found
 
 
-def _moments(node: exp.Expression, start: datetime.date, end: datetime.date, step: object, name: str) -> Bound:
-    step = step if step is not None else _Step(0, datetime.timedelta(days=1))
-    if not isinstance(step, _Step) or not step.is_some:
-        raise refused("the step of a series of days is an interval", node, "For example interval 1 day.")
-    kind: Type = TIMESTAMP if isinstance(start, datetime.datetime) else DATE
-    found: list[tuple[object, ...]] = []
-    number, at = 0, start
-    while (at <= end) if step.is_up else (at >= end):
-        found.append((at,))
-        number += 1
-        _check(number, node)
-        at = step.times(number, start)
-    return Bound(a.Values(tuple(found), (kind,)), (name,))
-
-
-def _check(many: int, node: exp.Expression) -> None:
-    if many > MOST_ROWS:
-        raise refused(
-            f"a series in a query has at most {MOST_ROWS:,} rows, and this one has more", node, "Use an input."
-        )
-
-
-class _Step:
-    """A length of time: months, and days and seconds."""
-
-    def __init__(self, months: int, rest: datetime.timedelta):
-        self.months, self.rest = months, rest
-
-    @property
-    def is_some(self) -> bool:
-        return bool(self.months or self.rest)
-
-    @property
-    def is_up(self) -> bool:
-        return self.months > 0 or self.rest > datetime.timedelta(0)
-
-    def times(self, number: int, start: datetime.date) -> datetime.date:
-        """The start, so many steps later; the last day of a month that has no such day."""
-        months = start.year * 12 + start.month - 1 + self.months * number
-        year, month = divmod(months, 12)
-        following = datetime.date(year + (month == 11), (month + 1) % 12 + 1, 1)
-        last = (following - datetime.timedelta(days=1)).day
-        return start.replace(year=year, month=month + 1, day=min(start.day, last)) + self.rest * number
-
-
-def _value(part: exp.Expression, node: exp.Expression) -> object:
-    if isinstance(part, exp.Interval):
-        return _step_of(part)
-    found: Expr = Rows(a.ONE, Scope(), {}, _no_subqueries).expr(part)
-    return found.value if isinstance(found, Literal) else evaluate(found, {})
-
-
-def _step_of(node: exp.Expression) -> _Step:
-    months, micros = 0, 0
-    for amount, unit in interval_parts(node, lambda part: Rows(a.ONE, Scope(), {}, _no_subqueries).expr(part)):
+def _length(step: exp.Expression, rows: Rows) -> a.Step:
+    months = micros = 0
+    for amount, unit in interval_parts(step, rows.expr):
         if not isinstance(amount, Literal) or not isinstance(amount.value, int):
-            raise unsupported(node, "this interval as a step")
-        if unit in MONTHS:
-            months += amount.value * MONTHS[unit]
-        else:
-            micros += amount.value * MICROS[unit]
-    return _Step(months, datetime.timedelta(microseconds=micros))
+            raise unsupported(step, "this interval as a step", "Write its length: interval 1 day.")
+        months += amount.value * MONTHS.get(unit, 0)
+        micros += amount.value * MICROS.get(unit, 0)
+    return a.Step(months=months, micros=micros)
 
 
-def _no_subqueries(node: exp.Expression, tables: object, around: object) -> Bound:
-    raise unsupported(node, "a subquery in the ends of a series")
+def _listed(first: Expr, last: Expr, step: a.Step, node: exp.Expression) -> a.Values:
+    """A series whose ends are in the text."""
+    found: list[tuple[object, ...]] = []
+    start, end = (evaluate(side, {}) for side in (first, last))
+    for value in between(start, end, step):
+        if len(found) >= MOST_ROWS:
+            raise refused(
+                f"a series in a query has at most {MOST_ROWS:,} rows, and this one has more", node, "Use an input."
+            )
+        is_moment = isinstance(value, datetime.datetime) and value.tzinfo is not None
+        found.append((value.replace(tzinfo=None) if is_moment else value,))  # type: ignore[union-attr]
+    return a.Values(tuple(found), (first.type,))

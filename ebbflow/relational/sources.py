@@ -19,7 +19,7 @@ from ebbflow.relational.pivots import pivoted
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Ask, Bound, Rows, Tables, conjuncts_of
 from ebbflow.relational.scope import Known, Scope, named, read
-from ebbflow.relational.series import series_of
+from ebbflow.relational.series import is_series, series_of
 
 SIDES = {"LEFT": "left", "RIGHT": "right", "FULL": "full", "": "inner"}
 JOIN_SAYS = {"this", "side", "kind", "on", "using", "method"}
@@ -45,9 +45,9 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
         case exp.Table():
             says_only(node, {"this", "alias", "joins", "pivots", "db", "catalog"})
             if not isinstance(node.this, exp.Identifier):
-                found = series_of(node.this, called)
-                if found is None:
+                if not is_series(node.this):
                     raise unsupported(node, "this function in from", "range and generate_series stand there.")
+                found = series_of(node.this, called, tables, around, ask)
             else:
                 found = _table(node, tables)
                 called = called or node.name
@@ -95,6 +95,9 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
     kind = {"SEMI": "semi", "ANTI": "anti"}.get(how) or SIDES.get(side)
     if kind is None or method not in ("", "NATURAL", "ASOF"):
         raise unsupported(join, f"{method or side} join".lower())
+    if _reads_before(join.this):
+        _lateral(rows, join, kind)
+        return
     if isinstance(join.this, exp.Lateral):
         is_outer_apply = join.this.args.get("cross_apply") is False
         _lateral(rows, join, "left" if is_outer_apply else kind)
@@ -181,13 +184,22 @@ def _merge(rows: Rows, kind: str, mine: Known, other: Known) -> None:
     rows.scope.columns = rest
 
 
+def _reads_before(node: exp.Expression) -> bool:
+    """Whether it is a series of what stands before it in from, which needs no `lateral`."""
+    return isinstance(node, exp.Table) and is_series(node.this) and node.this.find(exp.Column) is not None
+
+
 def _lateral(rows: Rows, join: exp.Expression, kind: str) -> None:
-    """A subquery that reads what stands before it in from."""
+    """A subquery, or a series, that reads what stands before it in from."""
     node = join.this
-    if kind not in ("inner", "left") or not isinstance(node.this, exp.Subquery):
-        raise unsupported(join, "this lateral join")
-    found = rows.ask(node.this.this, rows.tables, rows.scope)
     alias = node.args.get("alias")
+    if kind not in ("inner", "left") or not (isinstance(node.this, exp.Subquery) or is_series(node.this)):
+        raise unsupported(join, "this lateral join", "cross join lateral (...), left join lateral (...) on true.")
+    if is_series(node.this):
+        called = alias.name if alias is not None else ""
+        found = series_of(node.this, called, rows.tables, rows.scope, rows.ask)
+    else:
+        found = rows.ask(node.this.this, rows.tables, rows.scope)
     renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
     names = [*renamed, *found.names[len(renamed) :]]
     width = len(rows.relation.types)

@@ -89,10 +89,16 @@ def dependent(relation: Relation, domain: Domain) -> Relation:
             return a.Top(dependent(source, domain), (*own, *domain.columns(width)), by, count, offset)
         case a.Window(source):
             behind = len(source.types)
-            columns = domain.columns(behind)
-            found = relation.replaced(dependent(source, domain), lambda expr: domain.replaced(expr, behind), *columns)
+            carried = domain.columns(behind)
+            placed = relation.replaced(dependent(source, domain), lambda expr: domain.replaced(expr, behind), *carried)
             wide = behind + domain.width
-            return a.Project(found, (*a.columns_of(found)[:behind], *a.columns_of(found)[wide:], *columns))
+            return a.Project(placed, (*a.columns_of(placed)[:behind], *a.columns_of(placed)[wide:], *carried))
+        case a.Series(source, start, end, step):
+            behind = len(source.types)
+            ends = domain.replaced(start, behind), domain.replaced(end, behind)
+            found = a.Series(dependent(source, domain), *ends, step)
+            columns = a.columns_of(found)
+            return a.Project(found, (*columns[:behind], columns[-1], *columns[behind:-1]))
         case a.Single(source, keys, written):
             own = tuple(domain.replaced(key, width) for key in keys)
             return a.Single(dependent(source, domain), (*own, *domain.columns(width)), written)

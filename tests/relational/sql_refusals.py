@@ -878,7 +878,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "select * from t right join lateral (select k from u where u.b = t.b) x on true",
         "this lateral join is not supported, in RIGHT JOIN LATERAL (SELECT k FROM u WHERE u.b = t.b) AS x... "
         "(line 1, column 44).",
-        ANOTHER_WAY,
+        "cross join lateral (...), left join lateral (...) on true.",
     ),
     (
         "select x.b from t x join u x on true",
@@ -958,19 +958,14 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     (
         "select * from generate_series(1, 5, 0)",
-        "the step of a series of numbers is a whole number, and not 0, in SEQUENCE(1, 5, 0) (line 1, column 30).",
-        "For example 1.",
+        "the step of a series is 0, in SEQUENCE(1, 5, 0) (line 1, column 30).",
+        "Write another.",
     ),
     (
         "select * from generate_series(1, 100000000)",
         "a series in a query has at most 1,000,000 rows, and this one has more, in SEQUENCE(1, 100000000) (line "
         "1, column 30).",
         "Use an input.",
-    ),
-    (
-        "select * from t, generate_series(1, t.a) g",
-        "a series whose ends are not in the text is not supported, in SEQUENCE(1, t.a) (line 1, column 33).",
-        "Take a longer one and keep a part: from range(1000) r join t on r.id < t.n.",
     ),
     (
         "select * from t pivot (a for s in ('x'))",

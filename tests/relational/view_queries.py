@@ -1334,3 +1334,54 @@ _views(
     "select id, count(*) over (partition by customer, status), count(*) over (partition by customer) * 1.0 / "
     "count(*) over () from orders",
 )
+
+_views(
+    "series of rows",
+    (
+        "select o.id, g.x from orders o, lateral generate_series(1, o.qty) as g(x)",
+        "select o.id, g.x from orders o, lateral (select unnest(generate_series(1, o.qty))) as g(x)",
+    ),
+    (
+        "select o.id, g from orders o cross join generate_series(o.qty, 0, -2) g",
+        "select o.id, g from orders o, lateral (select unnest(generate_series(o.qty, 0, -2))) as t(g)",
+    ),
+    (
+        "select o.id, g.x from orders o left join lateral generate_series(3, o.qty) as g(x) on g.x <> 4",
+        "select o.id, g.x from orders o left join (select distinct qty, unnest(generate_series(3, qty)) x from "
+        "(select distinct qty from orders)) g on g.qty = o.qty and g.x <> 4",
+    ),
+    (
+        "select count(*), sum(x) from generate_series(1, (select max(qty) from orders)) as g(x)",
+        "select count(*), sum(x) from (select unnest(generate_series(1, (select max(qty) from orders)))) as g(x)",
+    ),
+    (
+        "select o.id, d.x from orders o, lateral generate_series(o.day, cast(o.day + interval 2 days as date), "
+        "interval '1 day') d(x)",
+        "select o.id, d.x from orders o, lateral (select unnest(generate_series(o.day::timestamp, o.day + "
+        "interval 2 days, interval '1 day'))) d(x)",
+    ),
+    (
+        "select d.x, count(o.id) from generate_series((select min(day) from orders), (select max(day) from "
+        "orders), interval '1 month') d(x) left join orders o on o.day >= d.x group by d.x",
+        "select d.x, count(o.id) from (select unnest(generate_series((select min(day) from orders)::timestamp, "
+        "(select max(day) from orders)::timestamp, interval '1 month'))) d(x) left join orders o on o.day >= d.x "
+        "group by d.x",
+    ),
+    (
+        "select o.id, (select sum(g.x) from generate_series(1, o.qty) g(x)) from orders o",
+        "select o.id, case when qty > 0 then qty * (qty + 1) / 2 end::bigint from orders o",
+    ),
+    (
+        "select o.id, r.id as n from orders o, range(o.customer, o.qty) r",
+        "select o.id, r.n from orders o, lateral (select unnest(range(o.customer, o.qty))) r(n)",
+    ),
+    "select x from generate_series(timestamp '2024-01-01 00:00:00', timestamp '2024-01-01 03:00:00', interval '90"
+    " minutes') g(x)",
+    (
+        "select x from generate_series(date '2024-01-31', date '2024-06-01', interval '1 month') g(x)",
+        "select x::date from (values ('2024-01-31'), ('2024-02-29'), ('2024-03-31'), ('2024-04-30'), "
+        "('2024-05-31')) v(x)",
+    ),
+    "select x from generate_series(3, 1) g(x)",
+    "select x from generate_series(1 + 1, 2 * 3) g(x)",
+)
