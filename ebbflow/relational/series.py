@@ -18,7 +18,7 @@ from ebbflow.relational.functions import interval_parts
 from ebbflow.relational.refusals import refused, unsupported
 from ebbflow.relational.rows import Ask, Bound, Rows, Tables
 from ebbflow.relational.scope import Scope
-from ebbflow.relational.stepping import MOST_ROWS, between
+from ebbflow.relational.stepping import MOST_VALUES, between
 
 ONE_DAY = a.Step(micros=MICROS["day"])
 
@@ -97,9 +97,9 @@ def _listed(first: Expr, last: Expr, step: a.Step, node: exp.Expression) -> a.Va
     found: list[tuple[object, ...]] = []
     start, end = (evaluate(side, {}) for side in (first, last))
     for value in between(start, end, step):
-        if len(found) >= MOST_ROWS:
+        if len(found) >= MOST_VALUES:
             raise refused(
-                f"a series in a query has at most {MOST_ROWS:,} rows, and this one has more", node, "Use an input."
+                f"a series in a query has at most {MOST_VALUES:,} rows, and this one has more", node, "Use an input."
             )
         is_moment = isinstance(value, datetime.datetime) and value.tzinfo is not None
         found.append((value.replace(tzinfo=None) if is_moment else value,))  # type: ignore[union-attr]

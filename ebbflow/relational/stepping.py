@@ -14,7 +14,7 @@ from typing import Any
 from ebbflow.errors import StepRefused
 from ebbflow.relational.algebra import Step
 
-MOST_ROWS = 1_000_000
+MOST_VALUES = 1_000_000
 
 
 def between(start: Any, end: Any, step: Step) -> Iterator[Any]:
@@ -51,8 +51,8 @@ def values_between(step: Step) -> Callable[[tuple[Any, ...]], list[tuple[Any, ..
         found: list[tuple[Any, ...]] = []
         for value in between(start, end, step):
             found.append((*own, value))
-            if len(found) > MOST_ROWS:
-                raise StepRefused(f"a series from {start} to {end} has more than {MOST_ROWS:,} rows")
+            if len(found) > MOST_VALUES:
+                raise StepRefused(f"a series from {start} to {end} has more than {MOST_VALUES:,} rows")
         return found
 
     return generate_series
