@@ -183,7 +183,9 @@ class Intake:
 
     def _arrow(self, verb: str, table: Any, time: Any, diff: Any, frontier: Antichain) -> SameTimeRows | Changes | None:
         """The rows of a table of Arrow; None if something in it needs a closer look."""
-        named = (time if type(time) is str else None, diff if type(diff) is str else None)
+        named = NONE_NAMED
+        if type(time) is str or type(diff) is str:
+            named = (time if type(time) is str else None, diff if type(diff) is str else None)
         if not (self._is_chain if named[0] is not None else is_whole_time(time)):
             return None
         if named[1] is None and (type(diff) is not int or not -END <= diff <= END or diff == 0):
@@ -191,9 +193,11 @@ class Intake:
         moment = self.times.one_time(verb, time, frontier) if named[0] is None else None
         if table.num_rows > limits.ROWS_A_CALL:
             self._forms.refuse_many(verb, table.num_rows)
-        reader = self._reader_of(table.schema, named)
-        if reader is None:
-            return None
+        schema, reader = table.schema, self._reader
+        if reader is None or self._read is not named or not schema.equals(reader.schema):
+            reader = self._reader_of(schema, named)
+            if reader is None:
+                return None
         if moment is not None and named[1] is None:  # what most tables are
             found = reader.read(table, self._pool, self.room)
             if found is None or self._lacks(found):

@@ -68,6 +68,8 @@ def as_time(verb: str, value: object, coordinates: tuple[str, ...]) -> Time:
 
 def is_whole_time(time: object) -> bool:
     """Whether it can be one time for all rows, or none is given."""
+    if type(time) is int:
+        return -END <= time <= END
     if type(time) is tuple:
         return all(whole(part) is not None for part in time)
     return time is None or whole(time) is not None

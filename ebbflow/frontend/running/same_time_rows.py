@@ -23,14 +23,11 @@ MANY_WORDS = 1 << 20  # of a parcel whose room is not kept
 class SameTimeRows:
     """Lanes int64[lanes, n], their time, and how often each row is added."""
 
-    __slots__ = ("diff", "lanes", "time")
+    __slots__ = ("count", "diff", "lanes", "time")
 
     def __init__(self, lanes: Array, time: Time, diff: int):
         self.lanes, self.time, self.diff = lanes, time, diff
-
-    @property
-    def count(self) -> int:
-        return int(self.lanes.shape[1])
+        self.count = lanes.shape[1]
 
     @property
     def diffs(self) -> Array:
