@@ -584,6 +584,7 @@ class Table:
             force_terminal=in_colour,
             emoji=False,
             highlight=False,
+            force_jupyter=False,  # a notebook would show what is captured, too
         )
         with console.capture() as captured:
             console.print(drawn)
