@@ -67,12 +67,14 @@ class Reduction(NamedTuple):
     @property
     def has_ends(self) -> bool:
         """Counts, least and greatest of one lane."""
-        return self.op == BAGGED and self.lanes == 1 and self.aggregates <= ENDS
+        return self.op == BAGGED and self.lanes == 1 and self.aggregates <= END_OPS
 
     @property
     def has_order(self) -> bool:
         """The answer is at the ends of the values in order, or at a place among them."""
-        return self.op == TOPPED or (self.op == BAGGED and self.lanes == 1 and self.aggregates <= ENDS | QUANTILES)
+        return self.op == TOPPED or (
+            self.op == BAGGED and self.lanes == 1 and self.aggregates <= END_OPS | QUANTILE_OPS
+        )
 
     @property
     def only_improves(self) -> bool:
@@ -91,15 +93,15 @@ class Tactic(NamedTuple):
         return f"{self.name}, for {self.keys}" if self.keys else self.name
 
 
-ENDS = frozenset({COUNT_ROWS, COUNT_VALUES, COUNT_DISTINCT, MIN, MAX})
-QUANTILES = frozenset({QUANTILE, QUANTILE_OF_VALUES})
+END_OPS = frozenset({COUNT_ROWS, COUNT_VALUES, COUNT_DISTINCT, MIN, MAX})
+QUANTILE_OPS = frozenset({QUANTILE, QUANTILE_OF_VALUES})
 (
     TOTALS,
-    CALLED,
+    FUNCTION_CALL,
     INSERT_ONLY,
     BY_ROUND,
     BY_VALUE,
-    SETTLED,
+    SETTLED_CHAIN,
     CHAIN,
     COUNT_SCAN,
     SUM_SCAN,
@@ -176,7 +178,7 @@ def chosen(r: Reduction) -> tuple[int, ...]:
     declines no key.
     """
     if r.replays_only:
-        return (CALLED,) if r.op == USER_FUNCTION else (REPLAY,)
+        return (FUNCTION_CALL,) if r.op == USER_FUNCTION else (REPLAY,)
     found = []
     for number, tactic in enumerate(TACTICS):
         if tactic.when(r):

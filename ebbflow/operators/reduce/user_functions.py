@@ -11,7 +11,7 @@ from __future__ import annotations
 from ebbflow.native.kernel import kernel
 from ebbflow.operators.gather import Event, gather_values, next_rank, note_rounds, owe_noted, refuse_group
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.choose import CALLED
+from ebbflow.operators.reduce.choose import FUNCTION_CALL
 from ebbflow.operators.reduce.corrections import apply_emitted, correct, request_call, store_and_send
 from ebbflow.operators.reduce.replay import replay, values_at
 from ebbflow.operators.reduce.totals.accumulators import touch_input
@@ -37,7 +37,7 @@ def request_visit(worker: Worker, node: Node, table: Table, record: Record, roun
     note_rounds(worker, node, si, w, rounds)
     note_rounds(worker, node, so, w1, rounds)
     owe_noted(worker, node, record)
-    node.choice.counts[CALLED] += 1
+    node.choice.counts[FUNCTION_CALL] += 1
     if worker.general:
         replay(worker, node, table, record, rounds, 1)
         return

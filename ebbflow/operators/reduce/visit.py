@@ -21,7 +21,7 @@ from ebbflow.operators.reduce.choose import (
     EXTREMES,
     ORDERED,
     REPLAY,
-    SETTLED,
+    SETTLED_CHAIN,
     SUM_SCAN,
     VALUE_SCAN,
     WINDOW,
@@ -58,8 +58,8 @@ def reduce_key(worker: Worker, node: Node, table: Table, record: Record, rounds:
         return BY_ROUND
     if fits(bits, BY_VALUE) and visit_by_value(worker, node, table, record, rounds):
         return BY_VALUE
-    if fits(bits, SETTLED) and visit_settled(worker, node, table, record, rounds):
-        return SETTLED
+    if fits(bits, SETTLED_CHAIN) and visit_settled(worker, node, table, record, rounds):
+        return SETTLED_CHAIN
     if fits(bits, CHAIN) and visit_chain(worker, node, table, record, rounds):
         return CHAIN
     if fits(bits, COUNT_SCAN) and visit_counts(worker, node, table, record, rounds):

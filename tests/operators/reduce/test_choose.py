@@ -15,7 +15,7 @@ from ebbflow.operators.reduce import answers, choose, opcodes, visit
 from ebbflow.operators.reduce.choose import TACTICS, Reduction, chosen
 from tests.tuned import tuned
 
-WITHOUT_RECORD = {choose.TOTALS, choose.CALLED, choose.INSERT_ONLY}  # asked before there is a key record
+WITHOUT_RECORD = {choose.TOTALS, choose.FUNCTION_CALL, choose.INSERT_ONLY}  # asked before there is a key record
 OPS = [answers.DISTINCT, answers.COUNTED, answers.SUMMED, answers.BAGGED, answers.TOPPED, answers.USER_FUNCTION]
 OPS += [answers.DISTINCT_BY_VALUE, answers.WINDOWED]
 
@@ -75,7 +75,7 @@ def first_three(edges):
 PROGRAMS = {  # the tactic it is for, and a program of edges (a, b)
     "distinct": (choose.TOTALS, lambda e: e.select("a").distinct()),
     "sums": (choose.TOTALS, lambda e: e.group_by("a").agg(total=ebb.sum("b"))),
-    "function": (choose.CALLED, lambda e: e.group_by("a").reduce(lambda rows: [(len(rows),)], "n long")),
+    "function": (choose.FUNCTION_CALL, lambda e: e.group_by("a").reduce(lambda rows: [(len(rows),)], "n long")),
     "reach": (choose.BY_ROUND, path),
     "reach in bulk": (choose.INSERT_ONLY, path),
     "joined distinct": (choose.COUNT_SCAN, lambda e: e.distinct().join(e, on=["a", "b"])),
@@ -144,7 +144,7 @@ def test_a_tactic_says_what_the_general_replay_says(name):
         found, chosen = shown(flow, steps, **options)
         right, replayed = shown(flow, steps, replays_only=True)
         assert found == right
-        assert not any(n for i, n in enumerate(replayed) if i not in (choose.REPLAY, choose.CALLED))
+        assert not any(n for i, n in enumerate(replayed) if i not in (choose.REPLAY, choose.FUNCTION_CALL))
         times_chosen += chosen[tactic]
     assert times_chosen > 0
 
@@ -154,7 +154,9 @@ def along(kind, number, at, random):
     return (at, {"log": 0, "chain": number}.get(kind, random.randint(0, 2)))
 
 
-@pytest.mark.parametrize("kind, tactic", [("log", choose.SETTLED), ("chain", choose.CHAIN), ("grid", choose.REPLAY)])
+@pytest.mark.parametrize(
+    "kind, tactic", [("log", choose.SETTLED_CHAIN), ("chain", choose.CHAIN), ("grid", choose.REPLAY)]
+)
 def test_a_chain_of_several_coordinates_says_what_the_general_replay_says(kind, tactic):
     random = Random(kind)
     times_chosen = 0
