@@ -21,7 +21,7 @@ def copy_of_the_house(to: Path) -> Path:
     shutil.copytree(ROOT / "ebbflow", to / "ebbflow", ignore=leave_out)
     (to / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "bulk.py", to / "tests")
-    for tests in ("meaning", "algorithms", "operators"):
+    for tests in ("meaning", "algorithms", "operators", "trace"):
         shutil.copytree(ROOT / "tests" / tests, to / "tests" / tests, ignore=leave_out)
     return to / "ebbflow"
 
