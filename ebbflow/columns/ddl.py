@@ -14,7 +14,7 @@ import decimal
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ebbflow.columns.schema import (
     BINARY,
@@ -32,9 +32,13 @@ from ebbflow.columns.schema import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VOID,
     Field,
     Schema,
     Type,
+    array_of,
+    map_of,
+    struct_of,
 )  # fmt: skip
 from ebbflow.errors import DuplicateName, ReservedName, TypeMismatch, UnknownType, did_you_mean
 
@@ -56,7 +60,10 @@ ARROW = {
     "string_view": STRING, "binary": BINARY, "large_binary": BINARY, "binary_view": BINARY, "date32[day]": DATE,
     "date64[ms]": DATE,
 }  # fmt: skip
-KNOWN = "long, int, short, byte, double, float, boolean, string, binary, date, timestamp, timestamp_ntz, decimal(p, s)"
+KNOWN = (
+    "long, int, short, byte, double, float, boolean, string, binary, date, timestamp, timestamp_ntz, decimal(p, s), "
+    "array<t>, map<k, v>, struct<name: t, ...>"
+)
 FORMS = (
     'A schema is written as "src long, dst long", {"src": int, "dst": "long"}, a dataclass, an Arrow or a Spark schema.'
 )
@@ -108,7 +115,14 @@ def type_of(given: object) -> Type:
     if hasattr(inner, "simpleString"):  # Spark's DataType, as an instance or a class
         return _named((inner() if isinstance(inner, type) else inner).simpleString())
     if type(inner).__module__.startswith("pyarrow"):
-        return _arrow(str(inner))
+        return _arrow_nested(inner) or _arrow(str(inner))
+    if typing.get_origin(inner) in (list, tuple, set, Sequence) and typing.get_args(inner):
+        return array_of(type_of(typing.get_args(inner)[0]))
+    if typing.get_origin(inner) is dict:
+        key, value = typing.get_args(inner)
+        return map_of(type_of(key), type_of(value))
+    if isinstance(inner, type) and (dataclasses.is_dataclass(inner) or hasattr(inner, "_fields")):
+        return struct_of(*((field.name, field.type) for field in _fields(inner)))
     if type(inner).__module__.startswith("numpy.dtypes") or getattr(inner, "__module__", "") == "numpy":
         return _named(str(getattr(inner, "name", None) or inner.__name__))  # type: ignore[attr-defined]
     shown = inner.__name__ if isinstance(inner, type) else repr(inner)
@@ -153,34 +167,74 @@ def _name(name: object) -> str:
     return name
 
 
-_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:,`()]+))\s*(?::|\s)\s*((?:[^,(<]|\([^)]*\)?|<[^>]*>*)*)")
-_STRUCT = re.compile(r"\s*struct\s*<(.*)>\s*", re.IGNORECASE)  # as Spark writes a schema in one word
+_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:,`()<>]+))\s*(?::|\s)\s*(.*\S)\s*", re.DOTALL)
+_STRUCT = re.compile(r"\s*struct\s*<(.*)>\s*", re.IGNORECASE | re.DOTALL)  # as Spark writes a schema in one word
+_NESTED = re.compile(r"\s*(array|map|struct)\s*<(.*)>\s*", re.IGNORECASE | re.DOTALL)
+_NOT_NULL = re.compile(r"\s+(not\s+)?null$", re.IGNORECASE)
 
 
 def _of_text(text: str) -> list[Field]:
-    found, at = [], 0
+    found = []
     if struct := _STRUCT.fullmatch(text):
         text = struct[1]
     if not text.strip():
         return []
-    while True:
-        match = _FIELD.match(text, at)
-        if not match or not match[3].strip():
-            rest = text[at:].strip()
+    for part in _parts(text):
+        match = _FIELD.fullmatch(part)
+        if not match:
+            rest = text[text.rindex(part) :].strip()
             raise UnknownType(
                 f'the schema "{text}" cannot be read at "{rest}": a column is a name and a type.', hint=FORMS
             )
-        kind = re.sub(r"\s+comment\s+.*$", "", match[3].strip(), flags=re.IGNORECASE)
+        kind = re.sub(r"\s+comment\s+.*$", "", match[3].strip(), flags=re.IGNORECASE | re.DOTALL)
         nullable = not re.search(r"\s+not\s+null$", kind, flags=re.IGNORECASE)
-        kind = re.sub(r"\s+(not\s+)?null$", "", kind, flags=re.IGNORECASE)
-        found.append(Field(match[1].replace("``", "`") if match[1] else match[2], _named(kind), nullable))
-        at = match.end()
-        if at >= len(text):
-            return found
-        at += 1  # the comma
+        name = match[1].replace("``", "`") if match[1] else match[2]
+        found.append(Field(name, _named(_NOT_NULL.sub("", kind)), nullable))
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    """What commas divide, but for those inside brackets and quoted names."""
+    found, depth, start, is_quoted = [], 0, 0, False
+    for at, letter in enumerate(text):
+        is_quoted ^= letter == "`"
+        depth += 0 if is_quoted else (letter in "(<") - (letter in ")>")
+        if letter == "," and depth == 0 and not is_quoted:
+            found.append(text[start:at])
+            start = at + 1
+    return [*found, text[start:]]
+
+
+def _inner(text: str) -> Type:
+    """A type inside another one, which may be that of nulls alone."""
+    return VOID if text.lower() == "void" else _named(text)
+
+
+def _nested(word: str, inside: str, text: str) -> Type:
+    if word == "struct":
+        return struct_of(*((field.name, field.type) for field in _of_text(inside)))
+    parts = [_inner(_NOT_NULL.sub("", part.strip())) for part in _parts(inside)]
+    if len(parts) != (1 if word == "array" else 2):
+        raise UnknownType(
+            f'"{text.strip()}" cannot be read: an array has one type inside, a map two.', hint=f"There are: {KNOWN}."
+        )
+    return array_of(*parts) if word == "array" else map_of(*parts)
+
+
+def _arrow_nested(kind: typing.Any) -> Type | None:
+    text = str(kind)
+    if text.startswith(("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")):
+        return array_of(type_of(kind.value_type))
+    if text.startswith("map<"):
+        return map_of(type_of(kind.key_type), type_of(kind.item_type))
+    if text.startswith("struct<"):
+        return struct_of(*((kind.field(i).name, type_of(kind.field(i).type)) for i in range(kind.num_fields)))
+    return None
 
 
 def _named(text: str) -> Type:
+    if nested := _NESTED.fullmatch(text):
+        return _nested(nested[1].lower(), nested[2], text)
     word, _, rest = text.strip().lower().partition("(")
     word = word.strip()
     if word in ("decimal", "dec", "numeric"):

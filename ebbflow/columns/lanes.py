@@ -11,16 +11,18 @@ value in the message.
 from __future__ import annotations
 
 import functools
-import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ebbflow.columns import nested
+from ebbflow.columns.float_words import MAGNITUDE, NAN, float_to_lane, lane_to_float
+from ebbflow.columns.nested import DAY, EXACT, MICROSECOND
 from ebbflow.columns.ranges import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
 from ebbflow.columns.schema import DIGITS, NULL, TIMESTAMP_NTZ, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
@@ -29,14 +31,9 @@ from ebbflow.errors import TypeMismatch, UnknownColumn, did_you_mean
 Lane = np.ndarray[Any, np.dtype[np.int64]]
 Lanes = np.ndarray[Any, np.dtype[np.int64]]
 
-DAY = date(1970, 1, 1)
 OUT_OF_CALENDAR = "which is outside the years 1 to 9999"
-NAN = 0x7FF8_0000_0000_0000
-MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
-MICROSECOND = timedelta(microseconds=1)
 SHOWN = 200
 FEW = 1000  # below that many values, to ask Arrow costs more than it saves
-EXACT = Context(prec=60)
 FORMS = "Rows are a list of tuples or of dicts, a dict of columns, a numpy structured array, or anything Arrow."
 
 
@@ -382,6 +379,8 @@ def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
         value = array[row].as_py() if valid.any() else None
         hint = _hint(field.type, value, f'Cast it first, for example with .cast("{field.type}").')
         _refuse(field, start + row, value, f"in an Arrow column of {kind}", hint)
+    if field.type.is_nested:
+        return _from_nested(array, field, pool, start)
     if field.type.is_text:
         lane = pool.encode(array)
         if field.type.name == "string" and not pool.is_all_utf8:
@@ -392,6 +391,13 @@ def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
     if nulls is not None:
         lane[nulls] = NULL
     return lane
+
+
+def _from_nested(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
+    try:
+        return _from_values(array.to_pylist(), field, pool, start)
+    except UnicodeDecodeError:
+        _refuse(field, start, field.type, "in which some text is not UTF-8", 'Declare that part "binary".')
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -415,6 +421,9 @@ _ARROW: dict[str, Callable[[pa.DataType], bool]] = {
     "date": pa.types.is_date,
     "timestamp": pa.types.is_timestamp,
     "timestamp_ntz": lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    "array": lambda kind: "list" in str(kind).partition("<")[0],
+    "map": pa.types.is_map,
+    "struct": pa.types.is_struct,
 }
 """The Arrow types whose values a column takes."""
 
@@ -652,7 +661,21 @@ def _fits(kind: type, field: Field) -> bool:
     return field.type.name == "boolean" or not issubclass(kind, bool | np.bool_)
 
 
+def _nested_lane(values: list[Any], field: Field, pool: Pool, start: int) -> Lane:
+    texts: list[str | None] = []
+    write = nested.coder(field.type)[0]
+    for row, value in enumerate(values):
+        try:
+            found = nested.plain_value(value, field.type)
+        except nested.Misfit as misfit:
+            _refuse(field, start + row, value, misfit.why, f"A value of {_a(str(field.type))} is wanted; None is null.")
+        texts.append(None if found is None else write(found))
+    return pool.encode_texts(texts)
+
+
 def _from_values(values: list[Any], field: Field, pool: Pool, start: int = 0) -> Lane:
+    if field.type.is_nested:
+        return _nested_lane(values, field, pool, start)
     kinds = set(map(type, values))
     if kinds == {int} and field.type.is_integer and len(values) < FEW:
         if _least(field.type) <= min(values) and max(values) < BOUNDS[field.type.name]:
@@ -784,6 +807,11 @@ _ARROW_TYPES = {
 
 def arrow_type(kind: Type) -> pa.DataType:
     """The Arrow type that a column comes out as."""
+    if kind.is_nested:
+        inside = [pa.field(name, arrow_type(part)) for name, part in kind.parts]
+        if kind.name == "struct":
+            return pa.struct(inside)
+        return pa.list_(inside[0]) if kind.name == "array" else pa.map_(inside[0].type, inside[1].type)
     return pa.decimal128(kind.precision, kind.scale) if kind.name == "decimal" else _ARROW_TYPES[kind.name]
 
 
@@ -799,6 +827,9 @@ def decode_column(lane: Lane, kind: Type, pool: Pool | None, nulls: bool = True)
     if kind.is_text:
         assert pool is not None
         return pool.decode(lane, binary=kind.name == "binary")
+    if kind.is_nested:
+        assert pool is not None
+        return pa.array([nested.arrow_value(x, kind) for x in nested_values(lane, kind, pool)], arrow_type(kind))
     if kind.name == "void":
         return pa.nulls(len(lane))
     bitmap = None
@@ -811,7 +842,24 @@ def decode_column(lane: Lane, kind: Type, pool: Pool | None, nulls: bool = True)
 
 def python_values(lane: Lane, kind: Type, pool: Pool | None) -> list[Any]:
     """A lane as Python's values; a datetime names no zone, and that of a timestamp is UTC."""
+    if kind.is_nested:
+        assert pool is not None
+        return [nested.shown_value(x, kind) for x in nested_values(lane, kind, pool)]
     return decode_column(lane, TIMESTAMP_NTZ if kind.is_timestamp else kind, pool).to_pylist()
+
+
+def nested_values(lane: Lane, kind: Type, pool: Pool) -> list[Any]:
+    """A lane of a nested type as plain values, each read once."""
+    ids, where = np.unique(lane, return_inverse=True)
+    texts = pool.decode(ids).to_pylist()
+    found = [None if text is None else nested.read(text, kind) for text in texts]
+    return [found[i] for i in where.tolist()]
+
+
+def nested_lane(values: Iterable[Any], kind: Type, pool: Pool) -> Lane:
+    """Plain values of a nested type as a lane."""
+    write = nested.coder(kind)[0]
+    return pool.encode_texts([None if value is None else write(value) for value in values])
 
 
 def _buffer(lane: Lane, kind: Type) -> np.ndarray:
@@ -830,11 +878,13 @@ def _buffer(lane: Lane, kind: Type) -> np.ndarray:
 
 
 def to_lane(value: Any, kind: Type, pool: Pool) -> int:
-    """The word of one Python value of the type; null for None."""
+    """The word of one Python value of the type, a plain one where it is nested; null for None."""
     if value is None:
         return NULL
     if kind.is_text:
         return int(pool.encode_texts([value])[0])
+    if kind.is_nested:
+        return int(nested_lane([value], kind, pool)[0])
     if kind.is_float:
         return float_to_lane(float(value))
     if kind.name == "decimal":
@@ -853,6 +903,8 @@ def from_lane(lane: int, kind: Type, pool: Pool) -> Any:
         return None
     if kind.is_text:
         return pool.decode(np.array([lane]), binary=kind.name == "binary")[0].as_py()
+    if kind.is_nested:
+        return nested_values(np.array([lane]), kind, pool)[0]
     if kind.is_float:
         return lane_to_float(lane)
     if kind.name == "decimal":
@@ -862,14 +914,3 @@ def from_lane(lane: int, kind: Type, pool: Pool) -> Any:
     if kind.name == "date":
         return DAY + timedelta(days=lane)
     return bool(lane) if kind.name == "boolean" else lane
-
-
-def float_to_lane(x: float) -> int:
-    if x != x:
-        return NAN
-    (bits,) = struct.unpack("<q", struct.pack("<d", x + 0.0))
-    return bits if bits >= 0 else bits ^ MAGNITUDE
-
-
-def lane_to_float(lane: int) -> float:
-    return struct.unpack("<d", struct.pack("<q", lane if lane >= 0 else lane ^ MAGNITUDE))[0]

@@ -22,17 +22,37 @@ RESERVED = ("_time", "_diff", "_count")
 
 @dataclass(frozen=True)
 class Type:
-    """long int short byte double float boolean string binary date timestamp timestamp_ntz decimal(precision, scale).
+    """long int short byte double float boolean string binary date timestamp timestamp_ntz decimal(precision, scale)
+    array<T> map<K,V> struct<name:T,...>.
 
-    A timestamp is an instant.  A timestamp_ntz is what a clock and a calendar show, in no zone.
+    A timestamp is an instant.  A timestamp_ntz is what a clock and a calendar show, in no zone.  `parts`: the names and
+    types of a nested type's parts: the element, the key and the value, or the fields.
     """
 
     name: str
     precision: int = 0
     scale: int = 0
+    parts: tuple[tuple[str, Type], ...] = ()
 
     def __str__(self) -> str:
+        if self.is_nested:
+            inside = [f"{quoted(name)}:{kind}" if self.name == "struct" else str(kind) for name, kind in self.parts]
+            return f"{self.name}<{','.join(inside)}>"
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+
+    @property
+    def is_nested(self) -> bool:
+        return self.name in ("array", "map", "struct")
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether its words are ids of contents that the text pool holds; they are equal as the contents are."""
+        return self.is_text or self.is_nested
+
+    @property
+    def element(self) -> Type:
+        """Of an array."""
+        return self.parts[0][1]
 
     @property
     def is_integer(self) -> bool:
@@ -69,6 +89,24 @@ LONG, INT, SHORT, BYTE = Type("long"), Type("int"), Type("short"), Type("byte")
 DOUBLE, FLOAT, BOOLEAN = Type("double"), Type("float"), Type("boolean")
 STRING, BINARY, DATE, TIMESTAMP = Type("string"), Type("binary"), Type("date"), Type("timestamp")
 TIMESTAMP_NTZ = Type("timestamp_ntz")
+VOID = Type("void")  # of a null that nothing has given a type yet
+
+
+def array_of(element: Type) -> Type:
+    return Type("array", parts=(("element", element),))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    return Type("map", parts=(("key", key), ("value", value)))
+
+
+def struct_of(*fields: tuple[str, Type]) -> Type:
+    return Type("struct", parts=fields)
+
+
+def quoted(name: str) -> str:
+    """A name as a schema writes it."""
+    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"
 
 
 @dataclass(frozen=True)
@@ -80,8 +118,7 @@ class Field:
     nullable: bool = field(default=True, compare=False)
 
     def __str__(self) -> str:
-        name = self.name if self.name.isidentifier() else f"`{self.name.replace('`', '``')}`"
-        return f"{name} {self.type}"
+        return f"{quoted(self.name)} {self.type}"
 
 
 @dataclass(frozen=True)
@@ -118,7 +155,8 @@ class Schema:
 
     @cached_property
     def has_text(self) -> bool:
-        return any(type_.is_text for type_ in self.types)
+        """Whether any column is of words that the text pool explains."""
+        return any(type_.is_pooled for type_ in self.types)
 
     @cached_property
     def texts(self) -> int | None:

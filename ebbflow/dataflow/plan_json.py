@@ -14,6 +14,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from ebbflow.columns.ddl import type_of
 from ebbflow.columns.schema import Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
@@ -321,6 +322,8 @@ def _value(entry: Any) -> object:
 
 
 def _type(text: str) -> Type:
+    if "<" in text:
+        return type_of(text)
     if not text.startswith("decimal("):
         return Type(text)
     precision, scale = text.removeprefix("decimal(").removesuffix(")").split(",")

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ebbflow.columns.lanes import decode_column, encode
+from ebbflow.columns.lanes import decode_column, encode, nested_values, python_values
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
+from ebbflow.dataflow.exploding import Exploder
 from ebbflow.dataflow.lower import Cell, Plan, Stage
 from ebbflow.engine import walk as w
 from ebbflow.engine.refusals import STAYS, told
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
-from ebbflow.expressions.interpreter import outside, values_of
+from ebbflow.expressions.interpreter import lanes_of, outside, values_of
 from ebbflow.limits import COPIES_KEPT
 
 SHOWN = 200
@@ -114,6 +115,8 @@ class Callbacks:
             case n.Apply(function, "batches", given):
                 asked = self.asked(cell, function, "map_batches")
                 return self.of_arrays(asked, cell.schema, given, lanes, times), everything
+            case n.Apply(function, _, given) if isinstance(function.fn, Exploder):
+                return exploded(function.fn, lanes, self.pool)
             case n.Apply(function, how, given):
                 return self.of_rows(self.asked(cell, function, VERBS[how]), how, cell.schema, given, lanes, times)
         raise AssertionError(cell.action)
@@ -289,19 +292,20 @@ class Callbacks:
         row_type = self.row_type(schema)
         if not len(schema):
             return (row_type() for _ in range(lanes.shape[1]))
-        columns = [values_of(lane, field.type, self.pool) for lane, field in zip(lanes, schema, strict=True)]
+        columns = [self.values(lane, field.type) for lane, field in zip(lanes, schema, strict=True)]
         return (row_type(*row) for row in zip(*columns, strict=True))
+
+    def values(self, lane: np.ndarray, kind: Type) -> list[Any]:
+        """Values as people's functions see them."""
+        return (python_values if kind.is_nested else values_of)(lane, kind, self.pool)
 
     def order(self, group: np.ndarray, values: Schema) -> list[int]:
         """The places of a group's rows in the order of rows, text by text, nulls first."""
         if len(group) < 2:
             return list(range(len(group)))
         columns = [
-            [
-                b"" if x is None else x.encode() if isinstance(x, str) else x
-                for x in values_of(lane, field.type, self.pool)
-            ]
-            if field.type.is_text
+            [x or b"" for x in self.pool.decode(lane, binary=True).to_pylist()]
+            if field.type.is_pooled
             else lane.tolist()
             for lane, field in zip(group.T[1:], values, strict=True)
         ]
@@ -320,7 +324,7 @@ class Callbacks:
     def array(self, lane: np.ndarray, type: Type) -> np.ndarray:
         if type.name not in ("long", "int", "short", "byte", "double", "float", "boolean") or (lane == NULL).any():
             found = np.empty(len(lane), object)
-            found[:] = values_of(lane, type, self.pool)
+            found[:] = self.values(lane, type)
             return found
         if type.is_integer:
             return lane.copy()
@@ -350,6 +354,30 @@ class Callbacks:
             return encode(answer, schema, self.pool)
         except EbbflowError as error:
             raise asked.answered(error, about, times) from None
+
+
+def exploded(fn: Exploder, lanes: np.ndarray, pool: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The lanes with one taken apart, and which row each new row came from; each distinct array is read once."""
+    ids, which = np.unique(lanes[fn.at], return_inverse=True)
+    values = nested_values(ids, fn.of, pool)
+    parts = [list(value or ()) for value in values]
+    if fn.of.name == "array":
+        parts = [[(x,) for x in part] for part in parts]
+    if fn.is_outer:
+        parts = [part or [(None,) * fn.width] for part in parts]
+    sizes = np.array([len(part) for part in parts], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    source = np.repeat(np.arange(lanes.shape[1]), sizes[which])
+    first = np.repeat(np.cumsum(sizes[which]) - sizes[which], sizes[which])
+    inside = np.arange(len(source)) - first
+    new = [lanes[i][source] for i in fn.keeps]
+    if fn.has_position:
+        nothing = np.array([not value for value in values], bool)
+        new.append(np.where(nothing[which[source]], NULL, inside))
+    at = starts[which[source]] + inside
+    for k, (_, kind) in enumerate(fn.of.parts):
+        new.append(lanes_of([x[k] for part in parts for x in part], kind, pool)[at])
+    return np.array(new, np.int64).reshape(len(new), len(source)), source
 
 
 Blamed = Callable[[int], tuple[str, np.ndarray]]

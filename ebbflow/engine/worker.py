@@ -555,7 +555,7 @@ class Worker:
 def shape_of(type: Type) -> int:
     if type.name == "decimal":
         return answers.SCALED
-    return answers.REAL if type.is_float else answers.TEXT if type.is_text else answers.WHOLE
+    return answers.REAL if type.is_float else answers.TEXT if type.is_pooled else answers.WHOLE
 
 
 def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> list[int]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ebbflow.columns.exact_sums import LARGEST_DECIMAL, below, lower_half, product, quotient, rounded_quotient
-from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.lanes import from_lane, nested_lane, nested_values, to_lane
 from ebbflow.columns.local_time import from_local, to_local
 from ebbflow.columns.patterns import TextMatcher
 from ebbflow.columns.ranges import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, MICROSECONDS_A_DAY
@@ -886,7 +886,7 @@ class _Writing:
         if call.op in operations.IN_TURN and any(map(may_overflow, call.args[1:])):
             return self.in_turn(call, into)
         if call.op in ("greatest", "least", "coalesce", "and", "or"):
-            larger, smaller = (TEXT_LARGER, TEXT_SMALLER) if call.type.is_text else (LARGER, SMALLER)
+            larger, smaller = (TEXT_LARGER, TEXT_SMALLER) if call.type.is_pooled else (LARGER, SMALLER)
             op = {"greatest": larger, "least": smaller, "coalesce": COALESCE, "and": AND, "or": OR}[call.op]
             return self.chain(op, [self.operand(arg) for arg in call.args], into, self.pool_word())
         if call.op == "is_in":
@@ -907,7 +907,7 @@ class _Writing:
         if len({arg.type.scale for arg in call.args}) > 1 or (call.type.name == "decimal" and call.op in DECIMAL_STEPS):
             return self.decimals(call, args, into)
         if call.op in COMPARISONS:
-            if kind.is_text and call.op not in ("eq", "ne"):
+            if kind.is_pooled and call.op not in ("eq", "ne"):
                 args = [self.step(TEXT_COMPARE, *args, self.pool_word()), word(0)]  # type: ignore[call-arg, arg-type]
             return self.step(COMPARISONS[call.op], *args, into=into)
         if kind.is_float or call.type.is_float:
@@ -1069,7 +1069,11 @@ class _Writing:
             return self.step(COPY, word(NULL), into=into)
         if target.name == "binary" or here == target:
             return self.step(COPY, x, into=into)
-        if here.is_text or target.is_text or (target.name == "decimal" and (here.is_float or here.name == "timestamp")):
+        if (
+            here.is_pooled
+            or target.is_pooled
+            or (target.name == "decimal" and (here.is_float or here.name == "timestamp"))
+        ):
             raise NotInside
         if target.name == "boolean":
             return self.step(NE, x, word(0), into=into)  # the float 0.0 is the lane 0
@@ -1404,12 +1408,16 @@ def _compute_values(call: Call, known: list[np.ndarray | None], n: int, pool: Po
 def values_of(lane: np.ndarray, kind: Type, pool: Pool) -> list[Any]:
     if kind.is_text:
         return pool.decode(lane, binary=kind.name == "binary").to_pylist()
+    if kind.is_nested:
+        return nested_values(lane, kind, pool)
     return [from_lane(word, kind, pool) for word in lane.tolist()]
 
 
 def lanes_of(values: list[Any], kind: Type, pool: Pool) -> np.ndarray:
     if kind.is_text:
         return pool.encode_texts(values)
+    if kind.is_nested:
+        return nested_lane(values, kind, pool)
     return np.array([to_lane(value, kind, pool) for value in values], np.int64)
 
 

@@ -40,13 +40,23 @@ from ebbflow.columns.schema import (
     TIMESTAMP_NTZ,
     Type,
 )  # fmt: skip
+from ebbflow.columns.schema import (
+    VOID as VOID,
+)
 from ebbflow.errors import TypeMismatch
-from ebbflow.expressions import calendar_functions, hashes, number_functions, text_functions
+from ebbflow.expressions import (
+    calendar_functions,
+    hashes,
+    json_functions,
+    nested_casts,
+    nested_functions,
+    number_functions,
+    text_functions,
+)
 from ebbflow.expressions import reference as m
 from ebbflow.expressions.signature import Function
 from ebbflow.expressions.typed import Call, Expr, Literal
 
-VOID = Type("void")  # of a null that nothing has given a type yet
 MOMENTS = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 CLOCKS = ("year", "month", "day", "hour", "minute", "second", "weekday")
 BY_ZONE = {
@@ -111,7 +121,16 @@ def cast(expr: Expr, target: Type) -> Expr:
         return expr
     if expr.type == VOID:
         return converted(expr, target)
+    if expr.type.is_nested:
+        return converted(expr, target) if target != STRING else _cast_parts(expr, target)
     return Call("cast", (expr,), target, _cast_options(expr.type, target))
+
+
+def _cast_parts(expr: Expr, target: Type) -> Expr:
+    options = (str(expr.type), str(target))
+    if isinstance(expr, Literal):
+        return Literal(nested_casts.cast(expr.value, *options), target)
+    return Call("cast_parts", (expr,), target, options)
 
 
 def _cast_options(here: Type, target: Type) -> tuple[str, ...]:
@@ -154,7 +173,9 @@ def converted(expr: Expr, target: Type) -> Expr:
     """As we need it; nothing to do where the words are the same."""
     here = expr.type
     if same_words(here, target) and here.precision <= target.precision:
-        return expr
+        return expr if not here.is_nested or here == target else renamed(expr, target)
+    if here.is_nested:
+        return _cast_parts(expr, target)
     if isinstance(expr, Literal) and (here, target) not in BY_ZONE:
         try:
             return Literal(m.cast(expr.value, str(target)), target)
@@ -164,6 +185,13 @@ def converted(expr: Expr, target: Type) -> Expr:
                 hint=f"A decimal here has at most {DIGITS} digits.",
             ) from error
     return Call("cast", (expr,), target, _cast_options(here, target))
+
+
+def renamed(expr: Expr, target: Type) -> Expr:
+    """A nested value under another type that has the same words: other names of fields, wider numbers."""
+    if isinstance(expr, Literal):
+        return Literal(expr.value, target)
+    return Call("coalesce", (expr,), target)
 
 
 def common_type(types: Sequence[Type]) -> Type | None:
@@ -181,13 +209,27 @@ def common_type(types: Sequence[Type]) -> Type | None:
         return Type("decimal", min(whole + scale, PRECISION), min(scale, max(PRECISION - whole, 0)))
     if all(t in MOMENTS for t in known):
         return TIMESTAMP if TIMESTAMP in known else TIMESTAMP_NTZ
-    return None
+    return _common_nested(known)
+
+
+def _common_nested(types: Sequence[Type]) -> Type | None:
+    """Part by part; the names of fields are those of the first."""
+    first = types[0]
+    if not first.is_nested or any((t.name, len(t.parts)) != (first.name, len(first.parts)) for t in types):
+        return None
+    parts = [common_type([t.parts[i][1] for t in types]) for i in range(len(first.parts))]
+    if any(part is None for part in parts):
+        return None
+    return replace(first, parts=tuple((name, part) for (name, _), part in zip(first.parts, parts) if part))
 
 
 def same_words(one: Type, two: Type) -> bool:
     """Whether equal values of the two types are equal words."""
     if one.name == two.name == "decimal":
         return one.scale == two.scale
+    if one.is_nested and one.name == two.name and len(one.parts) == len(two.parts):
+        pairs = zip(one.parts, two.parts)
+        return all(x == VOID or same_words(x, y) for (_, x), (_, y) in pairs)  # of void there are only nulls
     return one == two or (one.is_integer and two.is_integer) or (one.is_float and two.is_float)
 
 
@@ -208,6 +250,8 @@ def _whole_digits(t: Type) -> int:
 
 
 def _castable(here: Type, target: Type) -> bool:
+    if here.is_nested or target.is_nested:
+        return _castable_nested(here, target)
     if here == target or here == VOID or here == STRING:
         return here != STRING or target != VOID
     if target == STRING:
@@ -219,7 +263,25 @@ def _castable(here: Type, target: Type) -> bool:
     return here == TIMESTAMP and target.is_number
 
 
+def _castable_nested(here: Type, target: Type) -> bool:
+    """Part by part, where no part depends on a zone."""
+    if here == VOID or here == target:
+        return True
+    if here.is_nested and target == STRING:
+        return not any(part == TIMESTAMP for part in _scalars_in(here))
+    if here.name != target.name or len(here.parts) != len(target.parts):
+        return False
+    pairs = [(x, y) for (_, x), (_, y) in zip(here.parts, target.parts)]
+    return all(_castable(x, y) and (x, y) not in BY_ZONE for x, y in pairs)
+
+
+def _scalars_in(kind: Type) -> list[Type]:
+    return [each for _, part in kind.parts for each in _scalars_in(part)] if kind.is_nested else [kind]
+
+
 def _cast_hint(here: Type, target: Type) -> str:
+    if target.is_nested or here.is_nested:
+        return "Nested types are cast part by part; text is read with ebb.from_json(text, schema)."
     if here == TIMESTAMP_NTZ and target.is_number:
         return 'It is no instant; that of the program\'s zone is .cast("timestamp").'
     if here == DATE:
@@ -361,6 +423,8 @@ def _exactly(arg: Literal, scale: int) -> Literal | None:
 
 
 def _options(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
+    if op in FUNCTIONS and FUNCTIONS[op].of_types and FUNCTIONS[op].fits is not None:
+        return (str(args[0].type) if args else "",)
     if op in FUNCTIONS and FUNCTIONS[op].of_types:
         return (" ".join(str(arg.type) for arg in args),)
     return _rounds_to(op, args, result)
@@ -475,6 +539,13 @@ def _texts(result: Type | None, *, binary: bool = False) -> Typing:
     return rule
 
 
+def _concat(op: str, args: Sequence[Expr]) -> Typed:
+    """Text, bytes, or arrays."""
+    if any(arg.type.name == "array" for arg in args):
+        return _alike(op, args, "arrays of one type, or text")
+    return _texts(None, binary=True)(op, args)
+
+
 def _like(op: str, args: Sequence[Expr]) -> Typed:
     (text,), _ = _texts(None)(op, args[:1])
     pattern = args[1]
@@ -544,6 +615,8 @@ def _never(op: str, args: Sequence[Expr]) -> Typed:
 
 def _by_signature(function: Function) -> Typing:
     def rule(op: str, args: Sequence[Expr]) -> Typed:
+        if function.fits is not None:
+            return function.fits(args, _CONVERSIONS)
         fitted = tuple(_fitted(function, i, arg) for i, arg in enumerate(args))
         problem = calendar_functions.format_problem(op, fitted) or _pattern_problem(op, fitted)
         if problem is not None:
@@ -555,6 +628,20 @@ def _by_signature(function: Function) -> Typing:
     return rule
 
 
+class _Conversions:
+    """What functions of nested values ask for."""
+
+    def common_type(self, types: Sequence[Type]) -> Type | None:
+        return common_type(types)
+
+    def converted(self, expr: Expr, target: Type) -> Expr:
+        return converted(expr, target)
+
+    def written_type(self, expr: Expr) -> Type:
+        return _type_beside(expr)
+
+
+_CONVERSIONS = _Conversions()
 _PATTERN_HINT = "Letters of formats are Spark's: yyyy-MM-dd HH:mm:ss; regular expressions are Python's, groups $1."
 
 
@@ -618,7 +705,7 @@ def _tried(op: str, args: Sequence[Expr]) -> Typed:
 
 FUNCTIONS: dict[str, Function] = {
     function.name: function
-    for table in (text_functions, number_functions, calendar_functions, hashes)
+    for table in (text_functions, number_functions, calendar_functions, hashes, nested_functions, json_functions)
     for function in table.TABLE
 }
 _MOMENT = _moment(TIMESTAMP, DATE, TIMESTAMP_NTZ)
@@ -655,6 +742,7 @@ OPERATIONS: dict[str, Operation] = {
             "when", 3, None, _when, "condition, value, ..., otherwise: the value of the first that holds", m.when
         ),
         Operation("cast", 1, 1, _never, "x as another type; null where that fails", m.cast),
+        Operation("cast_parts", 1, 1, _never, "a nested value as another type, part by part", _s(nested_casts.cast)),
         Operation("is_in", 1, None, _is_in, "x equals one of the others", m.is_in),
         Operation("greatest", 1, None, _choice, "the largest that is not null", m.greatest),
         Operation("least", 1, None, _choice, "the smallest that is not null", m.least),
@@ -676,7 +764,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("upper", 1, 1, _texts(None), "in capitals", _s(str.upper)),
         Operation("length", 1, 1, _texts(INT, binary=True), "the number of characters (of bytes, for binary)", _s(len)),
         Operation("substr", 3, 3, _substr, "from a position (the first is 1), so many characters", _s(m.substr)),
-        Operation("concat", 1, None, _texts(None, binary=True), "one after the other; null if any is", _s(m.concat)),
+        Operation("concat", 1, None, _concat, "one after the other; null if any is", _s(m.concat)),
         Operation(
             "contains", 2, 2, _texts(BOOLEAN, binary=True), "the second occurs in the first", _s(lambda x, y: y in x)
         ),

@@ -224,7 +224,12 @@ def _at_scale(x: Decimal, scale: int) -> Decimal:
 
 
 def place_in_order(x: Value) -> Value:
-    """What values of one type are ordered by: NaN equals itself and comes last, text goes by code points."""
+    """What values of one type are ordered by: NaN equals itself and comes last, text goes by code points.
+
+    Nested values, which are tuples, go by their parts, null first.
+    """
+    if isinstance(x, tuple):
+        return tuple((False,) if part is None else (True, place_in_order(part)) for part in x)
     return (x != x, 0.0 if x != x else x) if isinstance(x, float) else x
 
 
@@ -329,6 +334,8 @@ def rtrim(x: str, these: str = " ") -> str:
 
 
 def concat(*values: Value) -> Value:
+    if isinstance(values[0], tuple):
+        return tuple(x for one in values for x in one)
     return (b"" if isinstance(values[0], bytes) else "").join(values)
 
 

@@ -42,6 +42,10 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
     """
     match tree:
         case w.Named(name):
+            if name not in schema and "." in name:
+                found = _field_of(name, schema)
+                if found is not None:
+                    return found
             if name not in schema:
                 raise unknown_column(f'{verb} looks for the column "{name}" in {of}', name, schema.names)
             return Column(name, schema[name])
@@ -66,6 +70,11 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
             raise NotAnExpression(
                 f"{verb} is given a lambda where it has no row to call it with.", hint='Name the column: col("x").'
             )
+        case w.Exploded():
+            raise NotAnExpression(
+                f"{verb} computes one value for each row, and {tree} makes several rows.",
+                hint="It stands by itself in select and with_columns: with_columns(x=ebb.explode(...)), then use x.",
+            )
         case w.Aggregated(op, _):
             raise NotAnExpression(
                 f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
@@ -81,6 +90,17 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
                 f"{verb} does not take window functions, and {tree} is one.",
                 hint="Make it a column first: with_columns(place=...over(...)), then use the column.",
             )
+
+
+def _field_of(name: str, schema: Schema) -> Expr | None:
+    """A field of a struct by its whole name, column.field; None where there is no such struct."""
+    column, _, rest = name.partition(".")
+    if column not in schema or not (schema[column].is_nested and schema[column].name != "map"):
+        return None
+    found: Expr = Column(column, schema[column])
+    for field in rest.split("."):
+        found = typed("get_field", (found, Literal(field, STRING)))
+    return found
 
 
 def nested_too_deep() -> NotAnExpression:

@@ -440,7 +440,6 @@ TABLE = (
     _row("rpad", "bytes int bytes?", _same_text, "filled up at the end to a length", rpad),
     _row("repeat", "text int", "string", "so many times", repeat),
     _row("space", "int", "string", "so many spaces", space),
-    _row("reverse", "text", "string", "from its end to its start", lambda x: x[::-1]),
     _row("translate", "text text text", "string", "characters replaced by others, one for one", translate),
     _row("levenshtein", "text text int?", "int", "how many characters differ; -1 beyond a largest number", levenshtein),
     _row("soundex", "text", "string", "how an English word sounds", soundex),

@@ -232,6 +232,16 @@ def _constant(value: float) -> Called:
     return lambda node, args, bind: Literal(value, DOUBLE)
 
 
+def _struct(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """struct(a, b + 1 as c): a field is called as its column or its alias."""
+    parts: list[Expr] = []
+    for i, each in enumerate(args):
+        inside = each.this if isinstance(each, exp.Alias) else each
+        name = each.alias if isinstance(each, exp.Alias) else each.name if isinstance(each, exp.Column) else ""
+        parts += [Literal(name or f"col{i + 1}", STRING), bind(inside)]
+    return called("named_struct", node, parts)
+
+
 def _itself(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
     return bind(args[0])
 
@@ -251,12 +261,14 @@ BY_NAME: dict[str, Called] = {
     "week": _operation("weekofyear"), "right": _right, "nvl2": _present, "decode": _decoded, "position": _position,
     "isnull": _null_test(False), "isnotnull": _null_test(True), "nanvl": _nanvl, "equal_null": _typed("eq_null_safe"),
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
-    "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793), "e": _constant(2.718281828459045),
+    "struct": _struct, "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793),
+    "e": _constant(2.718281828459045),
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
     "log": lambda node, args, bind: called("log" if len(args) == 1 else "log_of", node, [bind(arg) for arg in args]),
 }  # fmt: skip
-NOT_BY_NAME = ("later", "log_of", "ceil_to", "floor_to", "to_date_as", "to_ntz_as", "to_timestamp_as",
-               "unix_timestamp_as", "bitwise_and", "bitwise_or", "bitwise_xor")  # fmt: skip
+NOT_BY_NAME = ("get_item", "get_field", "with_field", "later", "log_of", "ceil_to", "floor_to", "to_date_as",
+               "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "bitwise_and", "bitwise_or",
+               "bitwise_xor")  # fmt: skip
 for _name in NOT_BY_NAME:
     del BY_NAME[_name]
 

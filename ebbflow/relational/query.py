@@ -17,6 +17,7 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import constant, unified
 from ebbflow.relational.groups import grouped, parts_of, unaliased
+from ebbflow.relational.nested import with_generators
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Bound, Rows, Tables, bare
 from ebbflow.relational.scope import Scope, named, read
@@ -26,7 +27,7 @@ from ebbflow.relational.windows import add_windows
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
 SELECT_SAYS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
-    "hint", "qualify", "windows",
+    "hint", "qualify", "windows", "laterals",
 }  # fmt: skip
 SET_SAYS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
@@ -135,6 +136,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
     if query.args.get("where") is not None:
         rows.keep(query.args["where"].this)
+    query = with_generators(rows, query)
     rows = grouped(rows, query, aliases)
     if query.args.get("having") is not None:
         rows.keep(_with_aliases(query.args["having"].this, aliases))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import BOOLEAN, Type
+from ebbflow.columns.schema import BOOLEAN, STRING, Type
 from ebbflow.errors import did_you_mean
 from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.typed import Expr, Literal
@@ -84,8 +84,6 @@ class Rows:
         match node:
             case exp.Column():
                 return self._column(node)
-            case exp.Dot():
-                raise unsupported(node, "a field of a struct")
             case exp.Subquery() | exp.Select():
                 return self._scalar(node)
             case exp.Exists():
@@ -124,6 +122,10 @@ class Rows:
         found, level = lookup(self.scope, node.name, table.name if table is not None else "")
         if len(found) == 1:
             return read(found[0], level)
+        if not found:
+            inside = self._field(node)
+            if inside is not None:
+                return inside
         if found:
             raise refused(
                 f'the column "{node.name}" could be any of: {", ".join(map(str, found))}',
@@ -131,6 +133,20 @@ class Rows:
                 "Say which: table.column.",
             )
         raise self._unknown(node, table)
+
+    def _field(self, node: exp.Expression) -> Expr | None:
+        """A field of a struct: column.field or table.column.field; None where there is no such column."""
+        names = [node.args[part].name for part in ("catalog", "db", "table", "this") if node.args.get(part) is not None]
+        for start in (1, 0):
+            if len(names) <= start + 1:
+                continue
+            known, _ = lookup(self.scope, names[start], names[0] if start else "")
+            if len(known) == 1 and known[0].type.name in ("struct", "array"):
+                column = self.expr(exp.column(names[start], table=names[0] if start else None))
+                for name in names[start + 1 :]:
+                    column = typed("get_field", (column, Literal(name, STRING)))
+                return column
+        return None
 
     def _unknown(self, node: exp.Expression, table: exp.Expression | None) -> Exception:
         scopes: list[Scope] = []

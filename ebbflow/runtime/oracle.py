@@ -23,6 +23,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ebbflow.columns import nested
 from ebbflow.columns.ranges import EPOCH
 from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
@@ -126,6 +127,8 @@ class Values:
                 return struct.unpack("<d", struct.pack("<q", bits))[0]
             case "boolean":
                 return lane == 1
+            case "array" | "map" | "struct":
+                return nested.read(self.text(lane).decode(), type)
             case "string":
                 return self.text(lane).decode()
             case "binary":
@@ -144,6 +147,8 @@ class Values:
         match type.name:
             case "double" | "float":
                 return float_lane(float(np.float32(value)) if type.name == "float" else float(value))
+            case "array" | "map" | "struct":
+                return int(self.pool.encode_texts([nested.written(value, type)])[0])
             case "string" | "binary":
                 return int(self.pool.encode_texts([value])[0])
             case "date":
@@ -154,9 +159,18 @@ class Values:
                 return int(decimal.Decimal(value).scaleb(type.scale).to_integral_exact())
         return in_range(int(value))
 
+    def shown(self, type: Type, lane: int) -> Any:
+        """As people's functions see it."""
+        value = self.decode(type, lane)
+        return nested.shown_value(value, type) if type.is_nested else value
+
+    def given(self, type: Type, value: Any) -> int:
+        """What people's functions give."""
+        return self.encode(type, nested.plain_value(value, type) if type.is_nested else value)
+
     def order(self, type: Type, lane: int) -> Any:
         """What sorts a value where order matters: null first, text by its bytes, the rest as their lanes."""
-        if not type.is_text:
+        if not type.is_pooled:
             return lane
         return (lane != NULL, b"" if lane == NULL else self.text(lane))
 
@@ -237,20 +251,33 @@ def remembering(fn: Callable[[Record], Any]) -> Callable[[Record], Any]:
 def named_rows(schema: Schema, values: Values) -> Callable[[Record], tuple]:
     """Rows as people's functions see them."""
     row_type: Any = namedtuple("Row", list(schema.names), rename=True)  # type: ignore[misc]
-    return lambda row: row_type(*map(values.decode, schema.types, row))
+    return lambda row: row_type(*map(values.shown, schema.types, row))
 
 
 def encoded_row(schema: Schema, row: Iterable[object], values: Values) -> Record:
-    return tuple(map(values.encode, schema.types, row))
+    return tuple(map(values.given, schema.types, row))
 
 
 def arrays_of(schema: Schema, rows: list[Record], values: Values) -> dict[str, np.ndarray]:
-    columns = zip(*(map(values.decode, schema.types, row) for row in rows), strict=True)
-    return {name: np.array(column) for name, column in zip(schema.names, columns, strict=True)}
+    columns = zip(*(map(values.shown, schema.types, row) for row in rows), strict=True)
+    return {
+        name: object_array(column) if kind.is_nested else np.array(column)
+        for (name, kind), column in zip(zip(schema.names, schema.types, strict=True), columns, strict=True)
+    }
+
+
+def object_array(values: Iterable[object]) -> np.ndarray:
+    listed = list(values)
+    found = np.empty(len(listed), object)
+    found[:] = listed
+    return found
 
 
 def rows_of(schema: Schema, columns: dict[str, Iterable], values: Values) -> list[Record]:
-    listed = [np.asarray(columns[name]).tolist() for name in schema.names]
+    listed = [
+        list(columns[name]) if kind.is_nested else np.asarray(columns[name]).tolist()
+        for name, kind in zip(schema.names, schema.types, strict=True)
+    ]
     return [encoded_row(schema, row, values) for row in zip(*listed, strict=True)]
 
 

@@ -10,6 +10,7 @@ Rule: every operator and method gives a new Column; a lambda is called once and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ebbflow.columns.ddl import type_of
@@ -282,12 +283,16 @@ class Column:
         """
         return Column(w.Applied("cast", (self.tree,), (type_of(kind), "try")), self.output_name)
 
-    def alias(self, name: String) -> Column:
-        """Under another name.
+    def alias(self, name: String, *more: String) -> Column:
+        """Under another name; what makes several columns takes several.
 
         >>> col("x").alias("total")
         Column<x> as total
         """
+        if more:
+            if not isinstance(self.tree, w.Exploded):
+                raise NotAnExpression(f"{self.tree} is one column, and {1 + len(more)} names are given.", hint="One.")
+            return Column(replace(self.tree, names=(name, *more)))
         return Column(self.tree, name, self.branches, self.descending, self.nulls_last)
 
     def desc(self) -> Column:
@@ -399,6 +404,31 @@ class Column:
         def __getattr__(self, name: String) -> NoReturn:
             raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
 
+    def get_item(self, key: object) -> Column:
+        """An element of an array, from 0 on, the value that a map has for a key, or a struct's field; also `[key]`.
+
+        >>> col("xs").get_item(0)
+        Column<get_item(xs, 0)>
+        """
+        return self[key]
+
+    def get_field(self, name: object) -> Column:
+        """A struct's field; also `["name"]`, and `col("s.name")`.
+
+        >>> col("s").get_field("a")
+        Column<get_field(s, 'a')> as a
+        """
+        found = _apply("get_field", self, name)
+        return found.alias(name) if isinstance(name, String) else found
+
+    def with_field(self, name: String, value: object) -> Column:
+        """A struct with a field more, or with another one in its place.
+
+        >>> col("s").with_field("a", 1)
+        Column<with_field(s, 'a', 1)>
+        """
+        return _apply("with_field", self, lit(name), value)
+
     def bitwise_and(self, other: object) -> Column:
         """The bits that both have.
 
@@ -429,6 +459,9 @@ class Column:
     isNotNull = is_not_null
     isNaN = is_nan
     isin = is_in
+    getItem = get_item
+    getField = get_field
+    withField = with_field
     astype = cast
     name = alias
     eqNullSafe = eq_null_safe
@@ -539,8 +572,10 @@ class Column:
             'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").',
         )
 
-    def __getitem__(self, item: object) -> NoReturn:
-        is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
+    def __getitem__(self, item: object) -> Column:
+        if isinstance(item, slice):
+            is_no_value("[a:b] asks a column for a part", "Part of a text is .str.substr(start, length), from 1.")
+        return _apply("get_item", self, item)
 
     # ---- numpy ------------------------------------------------------------------------------
 
@@ -812,6 +847,8 @@ def lit(value: object) -> Column:
     """
     if isinstance(value, Column):
         return value
+    if isinstance(value, list | tuple):
+        return Column(w.Applied("array", tuple(lit(each).tree for each in value)))
     tree = operand(value)
     if not isinstance(tree, w.Constant):
         raise NotAnExpression("lit takes a constant, not a function.", hint="A lambda stands where a column is wanted.")

@@ -25,6 +25,7 @@ from ebbflow.expressions.typed import Column as Read
 from ebbflow.expressions.typed import Expr
 from ebbflow.frontend import aliases
 from ebbflow.frontend.aliases import unknown_method
+from ebbflow.frontend.building import collecting
 from ebbflow.frontend.building.column import Column, refuse_pyspark
 from ebbflow.frontend.building.key_sets import Sets, by_sets, pivoted, values_of
 from ebbflow.frontend.building.lineage import called, resolved, row_of
@@ -255,6 +256,8 @@ class Grouped(Generic[Made]):
     def _aggregate(self, name: str, given: object) -> Column:
         row = row_of(self._graph, self._node, "agg")
         column = traced(given, row, "agg") if callable(given) and not isinstance(given, Column) else given
+        if isinstance(column, Column):
+            column = _of_groups(column)
         if not isinstance(column, Column) or not any(
             isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
         ):
@@ -298,6 +301,15 @@ class Grouped(Generic[Made]):
         )
 
 
+def _of_groups(column: Column) -> Column:
+    """first and last of a group, which has no order: its least and its largest value."""
+    match column.tree:
+        case w.Placed("first_value" | "last_value" as op, of, 0, None) if of is not None:
+            tree = w.Aggregated("min" if op == "first_value" else "max", of)
+            return Column(tree, column.given_name)
+    return column
+
+
 def _again(tree: w.Aggregated) -> str:
     """An aggregate as people write it."""
     if tree.of is None:
@@ -325,7 +337,7 @@ class _Aggregation:
         columns = [*self.keys, *((name, expr) for expr, name in self.read.items())]
         node = project(self.graph, self.node, columns) if columns else self.node
         names = tuple(name for name, _ in self.keys)
-        return self.graph.add(n.Reduce(node, names, n.Aggregates(tuple(aggregates)), schema), users_place())
+        return collecting.reduced(self.graph, node, names, aggregates, schema, users_place())
 
     def _column(self, op: str, tree: w.Ast) -> tuple[str, Type]:
         expr = resolved(self.graph, self.node, tree, op)

@@ -129,7 +129,9 @@ def in_order(lanes: Lanes, order: NDArray[np.int64]) -> Lanes:
 
 def sort_keys(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[Lanes]:
     """Columns of numbers that order rows as the values do: lanes, but text by its text."""
-    return [_text_ranks(lane, pool) if type_.is_text else lane for lane, type_ in zip(lanes, schema.types, strict=True)]
+    return [
+        _text_ranks(lane, pool) if type_.is_pooled else lane for lane, type_ in zip(lanes, schema.types, strict=True)
+    ]
 
 
 def _text_ranks(ids: Lanes, pool: Pool | None) -> Lanes:
@@ -400,8 +402,10 @@ class Table:
             rows.sort()  # by their values: the times are one, and no record is there twice
             return rows
         keys: list[list[Any]] = [
-            [(text is not None, text) for text in column] if type_.is_text else lane
-            for type_, column, lane in zip(self.record.types, columns, self._lanes.tolist())
+            [(text is not None, text) for text in column]
+            if type_.is_text
+            else (_text_ranks(lane, self._pool) if type_.is_nested else lane).tolist()
+            for type_, column, lane in zip(self.record.types, columns, self._lanes)
         ]
         if times is not None:
             keys.insert(0, times)

@@ -66,7 +66,7 @@ class Packer:
     def __init__(self, told: dict[str, Any]):
         self.told, self.schema = told, schema_from(told["schema"])
         self.pool = Pool()
-        self.has_text = any(type_.is_text for type_ in self.schema.types)
+        self.has_text = any(type_.is_pooled for type_ in self.schema.types)
 
     def packed(self, batch: Any) -> Iterator[tuple[int, bytes]]:
         told, count = self.told, batch.num_rows
@@ -92,7 +92,7 @@ class Packer:
                 yield task, blobs.write({"input": told["input"]}, arrays)
 
     def texts_in(self, lanes: np.ndarray) -> np.ndarray:
-        ids = [np.unique(lane) for lane, type_ in zip(lanes, self.schema.types, strict=True) if type_.is_text]
+        ids = [np.unique(lane) for lane, type_ in zip(lanes, self.schema.types, strict=True) if type_.is_pooled]
         found = np.unique(np.concatenate(ids))
         return found[found != NULL]
 
