@@ -90,9 +90,10 @@ def _quoted(text: str) -> str:
 
 
 def _again(found: Any) -> str:
-    """What was read, as text without spaces."""
+    """What was read, as text without spaces, numbers with a point as Java shows them."""
     if isinstance(found, Number):
-        return str(found)
+        is_whole = found.lstrip("-").isdigit()
+        return str(found) if is_whole else str(m.cast(float(found), "string"))
     if isinstance(found, dict):
         return "{" + ",".join(f"{_quoted(key)}:{_again(x)}" for key, x in found.items()) + "}"
     if isinstance(found, list):
@@ -128,7 +129,7 @@ def _made(found: Any, kind: Type) -> Any:
             pairs = [(_made(k, key), _made(x, item)) for k, x in found.items()]
             return None if any(k is None for k, _ in pairs) else map_value(pairs, key)
         case "string":
-            return str(found) if isinstance(found, str) else _again(found)
+            return str(found) if isinstance(found, str) and not isinstance(found, Number) else _again(found)
         case "boolean":
             return found if isinstance(found, bool) else None
         case "double" | "float" if isinstance(found, Number) or found in ("NaN", "Infinity", "-Infinity"):
@@ -177,7 +178,7 @@ def get_json_object(text: str, path: str) -> str | None:
     if len(parts) != 1 or parts[0] is None:
         return None
     (part,) = parts
-    return str(part) if isinstance(part, str) else _again(part)
+    return str(part) if isinstance(part, str) and not isinstance(part, Number) else _again(part)
 
 
 def _followed(parts: list[Any], steps: Sequence[str | int | None]) -> list[Any]:

@@ -42,10 +42,8 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
     """
     match tree:
         case w.Named(name):
-            if name not in schema and "." in name:
-                found = _field_of(name, schema)
-                if found is not None:
-                    return found
+            if name not in schema and is_field(name, schema):
+                return _field_of(name, schema)
             if name not in schema:
                 raise unknown_column(f'{verb} looks for the column "{name}" in {of}', name, schema.names)
             return Column(name, schema[name])
@@ -92,11 +90,14 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
             )
 
 
-def _field_of(name: str, schema: Schema) -> Expr | None:
-    """A field of a struct by its whole name, column.field; None where there is no such struct."""
+def is_field(name: str, schema: Schema) -> bool:
+    """Whether it is the whole name of a struct's field: column.field."""
+    column = name.partition(".")[0]
+    return column != name and column in schema and schema[column].name in ("struct", "array")
+
+
+def _field_of(name: str, schema: Schema) -> Expr:
     column, _, rest = name.partition(".")
-    if column not in schema or not (schema[column].is_nested and schema[column].name != "map"):
-        return None
     found: Expr = Column(column, schema[column])
     for field in rest.split("."):
         found = typed("get_field", (found, Literal(field, STRING)))

@@ -14,9 +14,21 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+from ebbflow.columns.schema import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    array_of,
+    struct_of,
+)
 from ebbflow.expressions.calendar_functions import MICROS, MONTHS, unit_of
-from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, typed
+from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, renamed, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.statistics import OF_ONE, OF_TWO
 from ebbflow.expressions.typed import Expr, Literal
@@ -242,6 +254,14 @@ def _struct(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) ->
     return called("named_struct", node, parts)
 
 
+def _zipped(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """arrays_zip(a, b): a field is called as its column, else by its number."""
+    found = called("arrays_zip", node, [bind(arg) for arg in args])
+    names = [arg.name if isinstance(arg, exp.Column) else str(i) for i, arg in enumerate(args)]
+    kinds = [kind for _, kind in found.type.element.parts]
+    return renamed(found, array_of(struct_of(*zip(names, kinds))))
+
+
 def _itself(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
     return bind(args[0])
 
@@ -261,7 +281,8 @@ BY_NAME: dict[str, Called] = {
     "week": _operation("weekofyear"), "right": _right, "nvl2": _present, "decode": _decoded, "position": _position,
     "isnull": _null_test(False), "isnotnull": _null_test(True), "nanvl": _nanvl, "equal_null": _typed("eq_null_safe"),
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
-    "struct": _struct, "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793),
+    "struct": _struct, "arrays_zip": _zipped,
+    "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793),
     "e": _constant(2.718281828459045),
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
     "log": lambda node, args, bind: called("log" if len(args) == 1 else "log_of", node, [bind(arg) for arg in args]),

@@ -214,7 +214,7 @@ def test_an_operation_means_what_the_table_says(op, values, wanted):
 
 def test_every_operation_is_asked():
     """Functions with a signature are asked in tests/relational/function_questions.py, beside Spark."""
-    assert set(OPERATIONS) - {op for op, _, _ in TABLE} - set(FUNCTIONS) == {"cast"}
+    assert set(OPERATIONS) - {op for op, _, _ in TABLE} - set(FUNCTIONS) == {"cast", "cast_parts"}
 
 
 @pytest.mark.parametrize(

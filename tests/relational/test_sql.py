@@ -314,7 +314,7 @@ REFUSED = {
     "with recursive r as (select * from r) select * from r": "not a union of its start and its step",
     "select a from t join u on a = k and exists (select 1 from u)": "a subquery in a join's condition is not supported",
     "select sum(s) from t": "sum adds up numbers, and this is a string",
-    "select cast(a as array<int>) from t": "there is no type",
+    "select cast(a as array<int>) from t": "cast cannot make an array<int>",
 }
 
 
