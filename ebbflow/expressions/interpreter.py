@@ -961,7 +961,7 @@ class _Writing:
                 raise NotInside
             return self.step(LIMIT, self.step(DECIMAL_DIV, *args, word(call.type.scale + y.scale - x.scale)), into=into)  # type: ignore[call-arg, arg-type]
         exact = x.scale + y.scale if call.op == "mul" else max(x.scale, y.scale)
-        if call.type.scale != exact or call.op in ("floordiv", "mod"):
+        if call.type.scale != exact or call.op not in DECIMAL_STEPS:  # try_add looks at values
             raise NotInside
         if call.op != "mul":
             args = [self.scaled(arg, call.type.scale - kind.scale) for arg, kind in zip(args, (x, y), strict=True)]
