@@ -556,6 +556,11 @@ def with_field(held: Array | None, name: str, value: Any, kind: str) -> Array | 
 def _fits_item(args: Sequence[Expr], convert: Conversions) -> tuple[tuple[Expr, ...], Type]:
     """`x[y]`: an element from 0 on, a map's value, a struct's field."""
     held, key = args
+    if held.type == STRING:
+        raise TypeMismatch(
+            f'[...] asks for an element of an array, and "{held}" is text.',
+            hint="Part of a text is .str.substr(start, length), counted from 1.",
+        )
     if held.type.name == "map":
         found = _map_and_key("[...]", args, convert)
         return found, _value(found[0].type)
