@@ -272,7 +272,7 @@ def test_otherwise_needs_a_when():
         col("x").otherwise(1)
 
 
-@pytest.mark.parametrize("value", [[1], object(), {"a": 1}, int, lambda r: r.x])
+@pytest.mark.parametrize("value", [[1j], object(), {"a": 1}, int, lambda r: r.x])
 def test_a_constant_that_no_column_can_hold_is_refused_where_it_is_written(value):
     with pytest.raises(NotAnExpression):
         ebb.lit(value)
