@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow.interchange import from_dataframe
 
 from ebbflow.columns import nested
 from ebbflow.columns.float_words import MAGNITUDE, NAN, float_to_lane, lane_to_float
@@ -106,8 +107,6 @@ def _as_arrow_table(values: Any) -> pa.Table | None:
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return pa.table(values)
     if hasattr(values, "__dataframe__"):
-        from pyarrow.interchange import from_dataframe
-
         return from_dataframe(values)
     return None
 

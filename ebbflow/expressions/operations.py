@@ -427,7 +427,7 @@ def _options(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:
         return (str(args[0].type) if args else "",)
     if op in FUNCTIONS and FUNCTIONS[op].of_types:
         return (" ".join(str(arg.type) for arg in args),)
-    return _rounds_to(op, args, result)
+    return _rounds_to(number_functions.TRIED[op][0] if op in number_functions.TRIED else op, args, result)
 
 
 def _rounds_to(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:

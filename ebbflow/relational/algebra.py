@@ -26,6 +26,23 @@ Types = tuple[Type, ...]
 
 
 @dataclass(frozen=True)
+class Step:
+    """From one value of a series to the next: a number, or months and microseconds."""
+
+    number: int = 0
+    months: int = 0
+    micros: int = 0
+
+    @property
+    def is_some(self) -> bool:
+        return bool(self.number or self.months or self.micros)
+
+    @property
+    def is_up(self) -> bool:
+        return self.number > 0 or self.months > 0 or self.micros > 0
+
+
+@dataclass(frozen=True)
 class Given:
     """A collection of the program: node `number` of its graph, with the names that its columns have there."""
 
@@ -198,14 +215,35 @@ class Explode:
 
 @dataclass(frozen=True)
 class Single:
-    """The source, which has at most one row for each value of the keys: more refuse the step."""
+    """The source, which has at most one row for each value of the keys: more refuse the step.
+
+    written: how the query has it, and where.
+    """
 
     source: Relation
     keys: tuple[Expr, ...]
+    written: str = ""
 
     @property
     def types(self) -> Types:
         return self.source.types
+
+
+@dataclass(frozen=True)
+class Series:
+    """{ (r, x) : r in source, x in start(r), start(r) + step, ... up to end(r) }; none where an end is null.
+
+    step: a whole number, or a length of time for days and moments; down where it is below zero.
+    """
+
+    source: Relation
+    start: Expr
+    end: Expr
+    step: Step
+
+    @property
+    def types(self) -> Types:
+        return (*self.source.types, self.start.type)
 
 
 @dataclass(frozen=True)
@@ -245,6 +283,7 @@ Relation = (
     | Window
     | Explode
     | Single
+    | Series
     | Variable
     | Loop
 )
@@ -393,6 +432,8 @@ def expressions_of(relation: Relation) -> tuple[Expr, ...]:
             return keys
         case Explode(_, of):
             return (of,)
+        case Series(_, start, end):
+            return (start, end)
     return ()
 
 
@@ -436,8 +477,10 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
             return relation.replaced(again(source), expr)
         case Loop(name, start, step, is_distinct, most):
             return Loop(name, again(start), again(step), is_distinct, most)
-        case Single(source, keys):
-            return Single(again(source), tuple(map(expr, keys)))
+        case Series(source, start, end, step):
+            return Series(again(source), expr(start), expr(end), step)
+        case Single(source, keys, written):
+            return Single(again(source), tuple(map(expr, keys)), written)
         case Explode(source, of, has_position, is_outer):
             return Explode(again(source), expr(of), has_position, is_outer)
         case Distinct(source):

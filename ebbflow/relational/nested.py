@@ -27,7 +27,7 @@ Bind = Callable[[exp.Expression], Expr]
 GENERATORS: dict[type[exp.Expression], tuple[bool, bool]] = {  # whether it has positions, whether it is outer
     exp.Explode: (False, False), exp.ExplodeOuter: (False, True),
     exp.Posexplode: (True, False), exp.PosexplodeOuter: (True, True),
-    exp.Inline: (False, False), exp.Unnest: (False, False), exp.GenerateSeries: (False, False),
+    exp.Inline: (False, False), exp.Unnest: (False, False),
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def is_generator(node: exp.Expression) -> bool:
     return type(node) in GENERATORS or (isinstance(node, exp.Anonymous) and node.name.lower() in NAMED_GENERATORS)
 
 
-NAMED_GENERATORS = ("range", "generate_series", "inline_outer", "explode_outer", "posexplode_outer")
+NAMED_GENERATORS = ("inline_outer", "explode_outer", "posexplode_outer")
 
 
 def generated(rows: Rows, node: exp.Expression, called: str, renamed: list[str], is_outer: bool) -> None:
@@ -46,8 +46,6 @@ def generated(rows: Rows, node: exp.Expression, called: str, renamed: list[str],
     before = len(rows.relation.types)
     rows.relation = a.Explode(rows.relation, array, has_position, outer or is_outer)
     names = [*(["pos"] if has_position else []), *(["key", "value"] if array.type.name == "map" else ["col"])]
-    if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
-        names = ["id"]
     if is_inline:
         if array.type.name != "array" or array.type.element.name != "struct":
             raise refused("inline takes an array of structs", node, "explode takes any array.")
@@ -72,36 +70,14 @@ def _array_of(rows: Rows, node: exp.Expression) -> tuple[Expr, bool, bool, bool]
         if len(node.expressions) != 1:
             raise unsupported(node, "unnest of several arrays")
         return rows.expr(node.expressions[0]), False, False, False
-    if isinstance(node, exp.GenerateSeries) or word in ("range", "generate_series"):
-        return _series(rows, node, word == "range"), False, False, False
     position, outer = GENERATORS.get(type(node), (word.startswith("pos"), word.endswith("outer")))
     inside = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
     return rows.expr(inside), position, outer, isinstance(node, exp.Inline) or word.startswith("inline")
 
 
-def _series(rows: Rows, node: exp.Expression, ends_before: bool) -> Expr:
-    """range(5), range(1, 5), without the end; generate_series(1, 5), with it."""
-    if isinstance(node, exp.GenerateSeries):
-        parts = [node.args.get(name) for name in ("start", "end", "step") if node.args.get(name) is not None]
-    else:
-        parts = list(node.expressions)
-    values = [rows.expr(part) for part in parts]
-    if len(values) == 1:
-        values = [Literal(0, values[0].type), *values]
-    if not ends_before:
-        return typed("sequence", values)
-    step = values[2] if len(values) > 2 else Literal(1, values[0].type)
-    if not (isinstance(step, Literal) and step.value == 1):
-        raise unsupported(node, "range with a step of its own")
-    start, end = values[:2]
-    last = typed("sub", (end, Literal(1, end.type)))
-    none = cast(typed("array", ()), typed("sequence", (start, last)).type)
-    return typed("when", (typed("lt", (start, end)), typed("sequence", (start, last)), none))
-
-
 def with_generators(rows: Rows, query: exp.Select) -> exp.Select:
     """The query with the columns of a generator in its select in place of the generator."""
-    found = [part for part in query.expressions if is_generator(_inside(part)) and not _is_plain(part)]
+    found = [part for part in query.expressions if is_generator(_inside(part))]
     if not found:
         return query
     if len(found) > 1:
@@ -133,12 +109,6 @@ def with_generators(rows: Rows, query: exp.Select) -> exp.Select:
 
 def _inside(part: exp.Expression) -> exp.Expression:
     return part.this if isinstance(part, exp.Alias | exp.Aliases) else part
-
-
-def _is_plain(part: exp.Expression) -> bool:
-    """A function that is a series only in from."""
-    node = _inside(part)
-    return isinstance(node, exp.GenerateSeries) or (isinstance(node, exp.Anonymous) and node.name.lower() == "range")
 
 
 # ---- aggregates -----------------------------------------------------------------------------

@@ -17,7 +17,8 @@ import numpy as np
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.lower import Cell
-from ebbflow.engine.host import Antichain, Host
+from ebbflow.engine.host import Host
+from ebbflow.engine.slices import Antichain
 from ebbflow.errors import NotKept, PlanError
 from ebbflow.operators import node as kinds
 from ebbflow.operators.scan import scan_table

@@ -56,7 +56,7 @@ def system() -> Finding:
         )
     if machine not in TESTED:
         return Finding("system", shown, f"ebbflow is tested on {TESTED[0]}; on {machine} it is not.")
-    return Finding("system", shown)
+    return Finding("system", f"{shown}: tested")
 
 
 def python() -> Finding:

@@ -50,6 +50,8 @@ TABLE = [
     ("try_subtract", (2, 3), -1),
     ("try_multiply", (2**62, 4), None),
     ("try_divide", (7, 0), None),
+    ("try_divide", (D("1"), D("3")), D("0.333333")),
+    ("try_divide", (D("99999999999999.9999"), D("0.0001")), None),
     ("try_mod", (7, 0), None),
     ("div", (7, 2), 3.5),
     ("div", (7, 0), None),

@@ -372,3 +372,10 @@ def test_html_fixes_no_colour_of_text_so_that_a_dark_page_can_be_read():
     page = changes(PAIR, [(1, 2, 0, 1), (1, 2, 3, -1)])._repr_html_()
     assert "+1</td>" in page and "-1</td>" in page and page.count("background:rgba(") == 2
     assert not re.search(r"[;\"]color:", page)
+
+
+def test_in_a_notebook_the_text_of_a_table_is_not_shown_beside_its_html(monkeypatch):
+    told: list = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *shown: told.append(shown))
+    assert repr(snapshot(PAIR, [(1, 2, 3)])).splitlines()[1] == "│ root │ node │ _count │" and told == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ebbflow.columns.schema import DOUBLE, LONG, NULL, STRING, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
-from ebbflow.engine.worker import bagged, summed, topped
+from ebbflow.engine.reducer_words import bagged, summed, topped
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce.ordered_values import answer_bag
