@@ -524,11 +524,6 @@ REFUSED: list[tuple[str, str, str]] = [
         AS_MANY,
     ),
     (
-        "select first(a) from t",
-        "the function first is not supported, in FIRST(a) (line 1, column 13).",
-        "Say which: min_by(x, order), any_value(x).",
-    ),
-    (
         "select sum(s) from t",
         "sum adds up numbers, and this is a string, in SUM(s) (line 1, column 11).",
         "Cast it to a number.",
