@@ -267,8 +267,8 @@ MUTANTS = [
     Mutant(
         "null keys match in joins",
         "operators/join/product_rule.py",
-        "            return\n",
-        "            break\n",
+        "        if record.lanes[k] == NULL:\n            return\n",
+        "        if record.lanes[k] == NULL:\n            break\n",
     ),
     Mutant(
         "feedback without an increment",
