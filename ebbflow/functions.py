@@ -497,7 +497,7 @@ def count(column: Given = "*") -> Column:
 def sum(column: Given) -> Column:
     """Of the values that are not null; null when there are none.  Sums of floats are exact, then rounded once.
 
-    A sum of decimal(p, s) is a decimal(p + 10, s); one that needs more than 18 digits refuses the step.
+    A sum of decimal(p, s) is a decimal(p + 10, s); one that needs more digits, or more than 38, refuses the step.
 
     >>> sum("x")
     Column<sum(x)>

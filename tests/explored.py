@@ -31,7 +31,7 @@ from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, closure, pr
 from ebbflow.tools.explorer.page import for_javascript, value_for_javascript
 from tests import browsing
 from tests.meaning.cases import Case, make_case
-from tests.meaning.runtimes import encoded
+from tests.meaning.runtimes import histories
 
 HERE = Path(__file__).parent
 EVALUATOR = HERE.parent / "ebbflow" / "tools" / "explorer" / "evaluator.mjs"
@@ -111,7 +111,7 @@ def compare(node: Node, case: Case, pool: object, random: Random) -> None:
     """Every node of a case, on both sides."""
     graph = case.graph
     meaning = Meaning(graph, pool)
-    history = encoded(graph, (change for step in case.steps for change in step.changes), meaning.values)
+    history = histories(graph, (change for step in case.steps for change in step.changes), meaning.values)
     asked = Histories(meaning, history)
     inside = [i for i in range(len(graph.nodes)) if graph.scopes[i]]
     points: dict[int, list[tuple[Time, Time]]] = {}

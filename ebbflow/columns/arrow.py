@@ -286,7 +286,7 @@ def recipe_of(kind: pa.DataType, type_: Type) -> tuple[int, int, int] | None:
         return WORD, FIRST_MOMENT, LAST_MOMENT
     if type_.name == "boolean" and pa.types.is_boolean(kind):
         return BIT, *ANY
-    if type_.name == "decimal" and pa.types.is_decimal128(kind) and kind.scale == type_.scale:
+    if type_.name == "decimal" and not type_.is_wide and pa.types.is_decimal128(kind) and kind.scale == type_.scale:
         most = min(type_.most, 10**kind.precision - 1)
         return DECIMAL, -most, most
     return None

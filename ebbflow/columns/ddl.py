@@ -200,7 +200,7 @@ def _narrow(kind: Type) -> Type:
         scale = min(max(kind.scale, 0), DIGITS)
         raise TypeMismatch(
             f"{kind} is not a type: the precision is 1 to {PRECISION}, the scale 0 to the precision.",
-            hint=f'Use "decimal({DIGITS},{scale})", whose values all fit, or "double" or "string" for more digits.',
+            hint=f'Use "decimal({PRECISION},{scale})", or "double" or "string" for more digits.',
         )
     return kind
 

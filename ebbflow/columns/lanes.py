@@ -21,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ebbflow.columns import wide_words
 from ebbflow.columns.ranges import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
-from ebbflow.columns.schema import DIGITS, NULL, TIMESTAMP_NTZ, Field, Schema, Type
+from ebbflow.columns.schema import NULL, TIMESTAMP_NTZ, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import TypeMismatch, UnknownColumn, did_you_mean
 
@@ -36,7 +37,7 @@ MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 MICROSECOND = timedelta(microseconds=1)
 SHOWN = 200
 FEW = 1000  # below that many values, to ask Arrow costs more than it saves
-EXACT = Context(prec=60)
+EXACT = Context(prec=100)
 FORMS = "Rows are a list of tuples or of dicts, a dict of columns, a numpy structured array, or anything Arrow."
 
 
@@ -51,17 +52,26 @@ def encode(values: Any, schema: Schema, pool: Pool) -> Lanes:
     """
     columns = _columns(values, schema)
     found = [_parts(column, field, pool) for column, field in zip(columns, schema, strict=True)]
-    lengths = [sum(map(len, parts)) for parts in found]
+    lengths = [sum(part.shape[-1] for part in parts) for parts in found]
     if len(set(lengths)) > 1:
         told = ", ".join(f'"{name}" has {length}' for name, length in zip(schema.names, lengths, strict=True))
         raise TypeMismatch(f"the columns have different numbers of rows: {told}.", hint=FORMS)
-    lanes = np.empty((len(found), lengths[0] if found else 0), np.int64)
-    for lane, parts in zip(lanes, found, strict=True):
+    lanes = np.empty((schema.width, lengths[0] if found else 0), np.int64)
+    for lane, parts in zip(by_column(lanes, schema), found, strict=True):
         at = 0
         for part in parts:
-            lane[at : at + len(part)] = part
-            at += len(part)
+            end = at + part.shape[-1]
+            lane[..., at:end] = part
+            at = end
     return lanes
+
+
+def by_column(lanes: Lanes, schema: Schema) -> list[Lane]:
+    """The lanes of each column: int64[rows], or int64[2, rows] where its values are two words."""
+    if not schema.is_wide:
+        return list(lanes)
+    starts = zip(schema.starts, schema.types, strict=True)
+    return [lanes[at : at + 2] if kind.is_wide else lanes[at] for at, kind in starts]
 
 
 def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
@@ -72,7 +82,8 @@ def decode(lanes: Lanes, schema: Schema, pool: Pool | None) -> pa.Table:
 def decode_columns(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[pa.Array]:
     """The columns of such a table."""
     nulls = schema.has_text or not lanes.size or bool(lanes.min() == NULL)  # the least word there is
-    return [decode_column(lane, kind, pool, nulls) for lane, kind in zip(lanes, schema.types, strict=True)]
+    columns = zip(by_column(lanes, schema), schema.types, strict=True)
+    return [decode_column(lane, kind, pool, nulls) for lane, kind in columns]
 
 
 # ---- which column is which
@@ -177,7 +188,12 @@ def _counted(n: int) -> str:
 def encode_column(column: Any, field: Field, pool: Pool) -> Lane:
     """One column in any form as a lane."""
     parts = _parts(column, field, pool)
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    return np.concatenate(parts, axis=-1) if parts else _nothing(field.type, 0)
+
+
+def _nothing(kind: Type, rows: int) -> Lane:
+    """So many nulls."""
+    return np.full((2, rows) if kind.is_wide else rows, NULL, np.int64)
 
 
 def _parts(column: Any, field: Field, pool: Pool) -> list[Lane]:
@@ -185,7 +201,7 @@ def _parts(column: Any, field: Field, pool: Pool) -> list[Lane]:
     if isinstance(column, pa.ChunkedArray):
         lanes: list[Lane] = []
         for chunk in column.chunks:
-            start = sum(map(len, lanes))
+            start = sum(lane.shape[-1] for lane in lanes)
             check_arrow(chunk, f'the column "{field.name}"', start)
             lanes.append(_from_arrow(chunk, field, pool, start))
         return lanes
@@ -371,7 +387,7 @@ def _is_utf8(text: bytes) -> bool:
 def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
     kind = array.type
     if pa.types.is_null(kind):
-        return np.full(len(array), NULL, np.int64)
+        return _nothing(field.type, len(array))
     if pa.types.is_dictionary(kind) and not field.type.is_text:
         return _from_arrow(array.dictionary_decode(), field, pool, start)
     if isinstance(array, pa.ExtensionArray):
@@ -390,7 +406,7 @@ def _from_arrow(array: pa.Array, field: Field, pool: Pool, start: int) -> Lane:
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     lane = _ARROW_WORDS[field.type.name](array, nulls, field, start)
     if nulls is not None:
-        lane[nulls] = NULL
+        lane[..., nulls] = NULL
     return lane
 
 
@@ -472,6 +488,8 @@ def _checked_floats(given: np.ndarray, nulls: np.ndarray | None, field: Field, s
 def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
     kind = field.type
     most = kind.most
+    if kind.is_wide and pa.types.is_integer(array.type):
+        return _from_values(array.to_pylist(), field, Pool(), start)
     if pa.types.is_integer(array.type):
         given = _numbers(array, array.type.to_pandas_dtype())
         room = most // 10**kind.scale
@@ -479,7 +497,7 @@ def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
         if nulls is not None:
             wrong &= ~nulls
         _refuse_first(field, wrong, lambda row: int(given[row]), start, _no_place(kind))
-        return np.where(wrong, 0, given).astype(np.int64) * 10 ** min(kind.scale, DIGITS)  # zeros, beyond that
+        return np.where(wrong, 0, given).astype(np.int64) * 10**kind.scale
     try:
         # 38 digits hold every exact rescaling of what can fit; one that is not exact raises
         rescaled = array.cast(pa.decimal128(38, kind.scale))
@@ -488,15 +506,29 @@ def _decimal_words(array: pa.Array, nulls: np.ndarray | None, field: Field, star
     _, data = rescaled.buffers()
     halves = np.frombuffer(data, np.int64, 2 * len(rescaled), rescaled.offset * 16).reshape(-1, 2)
     low, high = halves[:, 0], halves[:, 1]
-    wrong = (high != (low >> 63)) | (low > most) | (low < -most)
+    if kind.is_wide:
+        wrong = _are_beyond(low, high, most)
+    else:
+        wrong = (high != (low >> 63)) | (low > most) | (low < -most)
     if nulls is not None:
         wrong &= ~nulls
     _refuse_first(field, wrong, lambda row: array[row].as_py(), start, _no_place(kind))
-    return low.copy()
+    return wide_words.pairs(low, high) if kind.is_wide else low.copy()
+
+
+def _are_beyond(low: Lane, high: Lane, most: int) -> np.ndarray:
+    """Which numbers of 128 bits are more than `most`, or less than its negative."""
+    found = np.zeros(len(low), bool)
+    for bound, sign in ((most, 1), (-most, -1)):
+        upper, lower = bound >> 64, (bound & (2**64 - 1)) + NULL  # the lower words are compared without sign
+        unsigned = low ^ NULL
+        beyond = (unsigned > lower) if sign > 0 else (unsigned < lower)
+        found |= ((high > upper) if sign > 0 else (high < upper)) | ((high == upper) & beyond)
+    return found
 
 
 def _no_place(kind: Type) -> str:
-    return f"which has no place in {kind}" + (f": {DIGITS} digits are held of it" if kind.precision > DIGITS else "")
+    return f"which has no place in {kind}"
 
 
 def _boolean_words(array: pa.Array, nulls: np.ndarray | None, field: Field, start: int) -> Lane:
@@ -580,7 +612,7 @@ def _from_numpy(column: np.ndarray, field: Field, pool: Pool) -> Lane:
     if isinstance(column, np.ma.MaskedArray):
         nulls = np.ma.getmaskarray(column)
         lane = _from_numpy(np.where(nulls, np.zeros(1, column.dtype), column.data), field, pool)
-        lane[nulls] = NULL
+        lane[..., nulls] = NULL
         return lane
     name, form = field.type.name, column.dtype.kind
     if column.dtype.byteorder == ">":
@@ -598,7 +630,7 @@ def _from_numpy(column: np.ndarray, field: Field, pool: Pool) -> Lane:
     if (form in "UT" and name == "string") or (form in "iu" and name == "decimal"):
         return _from_arrow(pa.array(column if form != "T" else column.astype(object)), field, pool, 0)
     if len(column) == 0:
-        return np.empty(0, np.int64)
+        return _nothing(field.type, 0)
     return _from_values(column.tolist(), field, pool)
 
 
@@ -675,13 +707,25 @@ def _from_values(values: list[Any], field: Field, pool: Pool, start: int = 0) ->
             return pool.encode_texts(values)
         except UnicodeEncodeError:
             pass
-    lane = np.empty(len(values), np.int64)
     word = _WORDS[field.type.name]
+    if field.type.is_wide:
+        numbers = (None if value is None else word(value, field, start + i) for i, value in enumerate(values))
+        return wide_lanes(numbers, len(values))
+    lane = np.empty(len(values), np.int64)
     if field.type.is_text:
         found = [value if value is None else word(value, field, start + i) for i, value in enumerate(values)]
         return pool.encode_texts(found)
     for i, value in enumerate(values):
         lane[i] = NULL if value is None else word(value, field, start + i)
+    return lane
+
+
+def wide_lanes(numbers: Iterable[int | None], rows: int) -> Lane:
+    """int64[2, rows] of numbers of at most 38 digits, or none."""
+    lane = np.full((2, rows), NULL, np.int64)
+    for i, number in enumerate(numbers):
+        if number is not None:
+            lane[:, i] = wide_words.words_of(number)
     return lane
 
 
@@ -714,7 +758,7 @@ def _float_word(value: Any, field: Field, row: int) -> int:
 def _decimal_word(value: Any, field: Field, row: int) -> int:
     number = value if isinstance(value, Decimal) else Decimal(int(value))
     kind = field.type
-    if not number.is_finite() or (number and number.adjusted() > 40) or len(number.as_tuple().digits) > 55:
+    if not number.is_finite() or (number and number.adjusted() > 40) or len(number.as_tuple().digits) > 95:
         _refuse(field, row, value, _no_place(kind))
     scaled = number.scaleb(kind.scale, EXACT)
     if scaled != scaled.to_integral_value() or scaled.copy_abs() > kind.most:
@@ -801,12 +845,12 @@ def decode_column(lane: Lane, kind: Type, pool: Pool | None, nulls: bool = True)
         return pool.decode(lane, binary=kind.name == "binary")
     if kind.name == "void":
         return pa.nulls(len(lane))
-    bitmap = None
-    if nulls and len(lane) and lane.min() == NULL:
-        missing = lane == NULL
+    bitmap, first = None, lane[0] if kind.is_wide else lane
+    if nulls and len(first) and first.min() == NULL:
+        missing = first == NULL
         bitmap = pa.py_buffer(np.packbits(~missing, bitorder="little"))
         lane = np.where(missing, 0, lane)
-    return pa.Array.from_buffers(arrow_type(kind), len(lane), [bitmap, pa.py_buffer(_buffer(lane, kind))])
+    return pa.Array.from_buffers(arrow_type(kind), len(first), [bitmap, pa.py_buffer(_buffer(lane, kind))])
 
 
 def python_values(lane: Lane, kind: Type, pool: Pool | None) -> list[Any]:
@@ -820,6 +864,8 @@ def _buffer(lane: Lane, kind: Type) -> np.ndarray:
         return floats if kind.name == "double" else floats.astype(np.float32)
     if kind.name == "boolean":
         return np.packbits(lane.astype(bool), bitorder="little")
+    if kind.is_wide:
+        return np.stack(wide_words.halves(lane), axis=1)
     if kind.name == "decimal":
         return np.stack([lane, lane >> 63], axis=1)
     width = {"int": np.int32, "short": np.int16, "byte": np.int8, "date": np.int32}.get(kind.name, np.int64)
@@ -829,8 +875,29 @@ def _buffer(lane: Lane, kind: Type) -> np.ndarray:
 # ---- one value
 
 
+def to_words(value: Any, kind: Type, pool: Pool) -> tuple[int, ...]:
+    """The words of one Python value of the type."""
+    if not kind.is_wide:
+        return (to_lane(value, kind, pool),)
+    return (NULL, NULL) if value is None else wide_words.words_of(int(Decimal(value).scaleb(kind.scale, EXACT)))
+
+
+def from_words(words: Sequence[int], kind: Type, pool: Pool) -> Any:
+    """The Python value of the words of the type."""
+    if not kind.is_wide:
+        return from_lane(words[0], kind, pool)
+    high, low = map(int, words)
+    return None if high == NULL else Decimal(wide_words.number_of(high, low)).scaleb(-kind.scale, EXACT)
+
+
+def row_of(lanes: Sequence[int], schema: Schema, pool: Pool) -> list[Any]:
+    """The Python values of a row."""
+    starts = zip(schema.starts, schema.types, strict=True)
+    return [from_words(lanes[at : at + kind.words], kind, pool) for at, kind in starts]
+
+
 def to_lane(value: Any, kind: Type, pool: Pool) -> int:
-    """The word of one Python value of the type; null for None."""
+    """The word of one Python value of a type that has one; null for None."""
     if value is None:
         return NULL
     if kind.is_text:
@@ -838,7 +905,7 @@ def to_lane(value: Any, kind: Type, pool: Pool) -> int:
     if kind.is_float:
         return float_to_lane(float(value))
     if kind.name == "decimal":
-        return int(Decimal(value).scaleb(kind.scale))
+        return int(Decimal(value).scaleb(kind.scale, EXACT))
     if kind.is_timestamp:
         return (without_zone(value) - EPOCH) // MICROSECOND
     if kind.name == "date":
@@ -847,7 +914,7 @@ def to_lane(value: Any, kind: Type, pool: Pool) -> int:
 
 
 def from_lane(lane: int, kind: Type, pool: Pool) -> Any:
-    """The Python value of a word of the type."""
+    """The Python value of the word of a type that has one."""
     lane = int(lane)
     if lane == NULL:
         return None

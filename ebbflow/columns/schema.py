@@ -1,21 +1,21 @@
 """Schema: the names and types of a collection's columns.
 
-Types have Spark's names. Every value of every type is one int64 word (a *lane* holds one word per row); `NULL` is the
-least word, so nulls come first in every order and need no lane of their own.
+Types have Spark's names. A value is one int64 word, a decimal of more than 18 digits two (a *lane* holds one word per
+row); `NULL` is the least word, so nulls come first in every order and need no lane of their own.
 
 Rule: a schema is an ordered tuple of fields with distinct names, in the order in which they were written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ebbflow.errors import UnknownColumn
 
 NULL = -(2**63)
-DIGITS = 18  # of a decimal that a word holds
+DIGITS = 18  # of a decimal that one word holds
 PRECISION = 38  # that a decimal's type can have, as Spark's
 RESERVED = ("_time", "_diff", "_count")
 
@@ -56,9 +56,19 @@ class Type:
         return self.is_integer or self.name == "decimal"
 
     @property
+    def is_wide(self) -> bool:
+        """Whether its values are two words: decimals with more digits than one word holds."""
+        return self.precision > DIGITS
+
+    @property
+    def words(self) -> int:
+        """How many lanes a column of it has."""
+        return 2 if self.precision > DIGITS else 1
+
+    @property
     def most(self) -> int:
-        """The largest word of a decimal: it has the digits that the type says, and those that a word holds."""
-        return 10 ** min(self.precision, DIGITS) - 1
+        """The largest decimal, counted in units of its last digit."""
+        return 10**self.precision - 1
 
     @property
     def is_text(self) -> bool:
@@ -105,6 +115,34 @@ class Schema:
     @cached_property
     def types(self) -> tuple[Type, ...]:
         return tuple(field.type for field in self.fields)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The first lane of each column."""
+        found, at = [], 0
+        for type_ in self.types:
+            found.append(at)
+            at += type_.words
+        return tuple(found)
+
+    @cached_property
+    def width(self) -> int:
+        """How many lanes the columns have."""
+        return sum(type_.words for type_ in self.types)
+
+    @cached_property
+    def is_wide(self) -> bool:
+        """Whether some column has two lanes."""
+        return self.width > len(self.fields)
+
+    def lanes_of(self, names: Iterable[str]) -> list[int]:
+        """All the lanes of these columns, one column after the other."""
+        return [lane for name in names for lane in self.lanes(name)]
+
+    def lanes(self, name: str) -> range:
+        """The lanes of one column."""
+        at = self.index(name)
+        return range(self.starts[at], self.starts[at] + self.types[at].words)
 
     @cached_property
     def not_whole(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class Stage:
     def as_copy(self) -> tuple[int, ...] | None:
         """The lanes, when the stage only picks lanes."""
         if self.condition is None and all(isinstance(expr, Column) for expr in self.columns):
-            return tuple(self.schema.index(expr.name) for expr in self.columns if isinstance(expr, Column))
+            return tuple(self.schema.lanes_of(expr.name for expr in self.columns if isinstance(expr, Column)))
         return None
 
     def hands_on(self) -> bool:
@@ -140,6 +140,14 @@ class Cell:
     def __repr__(self) -> str:
         return f"Cell({self.number}, kind={self.kind}, node={self.node})"
 
+    def taken(self, graph: Graph) -> Schema:
+        """The columns of the rows it absorbs: the key, then what is stored beside it."""
+        if self.kind not in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
+            return self.schema
+        node = graph.nodes[self.node]
+        source = graph.schemas[node.source] if isinstance(node, n.Reduce) else self.schema
+        return Schema(tuple(Field(name, source[name]) for name in self.key + self.values))
+
 
 @dataclass(frozen=True)
 class Family:
@@ -149,6 +157,12 @@ class Family:
     family: int
     key: tuple[str, ...]
     values: tuple[str, ...]
+
+    def lanes(self, column: str) -> list[tuple[bool, int]]:
+        """Where the lanes of a column are: whether in the key, and which of the lanes of that, or of the values."""
+        is_key = column in self.key
+        schema = Schema(tuple(Field(name, self.cell.schema[name]) for name in (self.key if is_key else self.values)))
+        return [(is_key, lane) for lane in schema.lanes(column)]
 
 
 @dataclass(frozen=True)

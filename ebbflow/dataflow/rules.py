@@ -125,7 +125,7 @@ def fits(graph: Graph) -> Breaches:
             hint="Cut it into programs, of which one feeds the next.",
         )
     for number, schema in enumerate(graph.schemas):
-        if len(schema) > limits.COLUMNS:
+        if schema.width > limits.COLUMNS:
             yield PlanError(
                 f"{_the(graph, number)} has {len(schema):,} columns; there can be {limits.COLUMNS:,}.",
                 at=graph.places[number],

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ebbflow.columns.lanes import decode_column, encode
+from ebbflow.columns.lanes import by_column, decode_column, encode
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Plan, Stage
@@ -78,7 +78,7 @@ class Callbacks:
     def call(self, worker, cell: Cell) -> None:
         """Empty the buffer of a cell that asks, and fill that of the cell behind it with the answers."""
         a = worker.at[cell.number]
-        width = len(cell.schema) + 3
+        width = cell.schema.width + 3
         rows = np.ascontiguousarray(worker.heap.vector(a.buffer).reshape(-1, width).T)
         a.buffer.length = 0
         a.least = w.NOTHING
@@ -166,7 +166,7 @@ class Callbacks:
         assert isinstance(node, n.Reduce)
         source = self.plan.graph.schemas[node.source]
         values = Schema(tuple(f for f in source if f.name in cell.values))
-        step = len(values) + 1
+        step = values.width + 1
         groups: list[Group] = []
         at = 0
         while at < len(words):
@@ -244,7 +244,7 @@ class Callbacks:
     ) -> list[np.ndarray]:
         """All the groups of a round in one call; those with no rows answer nothing."""
         full = [(i, group.rows[self.order(group.rows, values)]) for i, group in enumerate(groups) if len(group.rows)]
-        answers = [np.empty((0, len(given) + 1), np.int64)] * len(groups)
+        answers = [np.empty((0, given.width + 1), np.int64)] * len(groups)
         if not full:
             return answers
         everything = np.concatenate([rows for _, rows in full])
@@ -289,21 +289,20 @@ class Callbacks:
         row_type = self.row_type(schema)
         if not len(schema):
             return (row_type() for _ in range(lanes.shape[1]))
-        columns = [values_of(lane, field.type, self.pool) for lane, field in zip(lanes, schema, strict=True)]
+        by_name = zip(by_column(lanes, schema), schema.types, strict=True)
+        columns = [values_of(lane, kind, self.pool) for lane, kind in by_name]
         return (row_type(*row) for row in zip(*columns, strict=True))
 
     def order(self, group: np.ndarray, values: Schema) -> list[int]:
         """The places of a group's rows in the order of rows, text by text, nulls first."""
         if len(group) < 2:
             return list(range(len(group)))
+        kinds = [field.type for field in values for _ in range(field.type.words)]
         columns = [
-            [
-                b"" if x is None else x.encode() if isinstance(x, str) else x
-                for x in values_of(lane, field.type, self.pool)
-            ]
-            if field.type.is_text
+            [b"" if x is None else x.encode() if isinstance(x, str) else x for x in values_of(lane, kind, self.pool)]
+            if kind.is_text
             else lane.tolist()
-            for lane, field in zip(group.T[1:], values, strict=True)
+            for lane, kind in zip(group.T[1:], kinds, strict=True)
         ]
         nulls = group[:, 1:] != NULL
         return sorted(range(len(group)), key=lambda i: [(bool(nulls[i, k]), c[i]) for k, c in enumerate(columns)])
@@ -315,11 +314,12 @@ class Callbacks:
 
     def arrays(self, schema: Schema, lanes: np.ndarray) -> dict[str, np.ndarray]:
         """Columns as numpy arrays: numbers and booleans as such, anything else, and what has nulls, as objects."""
-        return {field.name: self.array(lane, field.type) for lane, field in zip(lanes, schema, strict=True)}
+        columns = zip(by_column(lanes, schema), schema, strict=True)
+        return {field.name: self.array(lane, field.type) for lane, field in columns}
 
     def array(self, lane: np.ndarray, type: Type) -> np.ndarray:
         if type.name not in ("long", "int", "short", "byte", "double", "float", "boolean") or (lane == NULL).any():
-            found = np.empty(len(lane), object)
+            found = np.empty(lane.shape[-1], object)
             found[:] = values_of(lane, type, self.pool)
             return found
         if type.is_integer:

@@ -282,7 +282,7 @@ class Host:
 
     def result_buffers(self) -> dict[str, ResultBuffer]:
         """Where the rows of all slices go."""
-        return {name: ResultBuffer(len(cell.schema)) for name, cell in self.plan.outputs.items()}
+        return {name: ResultBuffer(cell.schema.width) for name, cell in self.plan.outputs.items()}
 
     def hand_over(self, buffers: Mapping[str, ResultBuffer], results: dict[str, list[Rows]]) -> None:
         for name, whole in buffers.items():
@@ -340,7 +340,7 @@ class Host:
         """What all workers have to give as one array, so that nobody has to join its parts."""
         headers, nodes, count = self.headers_at, self.outputs_at[name], len(self.workers)
         if total := int(w.waiting_everywhere(headers, nodes, count)):
-            rows = np.empty((len(self.plan.outputs[name].schema) + 2, total), np.int64)
+            rows = np.empty((self.plan.outputs[name].schema.width + 2, total), np.int64)
             w.give_everywhere(headers, nodes, count, rows, self.workers[0].slice_times)
             results.setdefault(name, []).append(self.timed(self.workers[0], rows))
 

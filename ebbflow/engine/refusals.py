@@ -5,10 +5,12 @@ Rule: every message says what happened, to which value, in which operator of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from ebbflow.columns.lanes import from_lane
-from ebbflow.columns.schema import DIGITS
+from ebbflow.columns.lanes import from_words
+from ebbflow.columns.schema import Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
 from ebbflow.expressions.interpreter import overflowed
@@ -132,22 +134,24 @@ def refuse_broken(workers) -> None:
 def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
     """The aggregate that found no room: what it is called, how it left its type, and what to do."""
     match worker.plan.graph.nodes[cell.node]:
-        case n.Reduce(source, _, n.Aggregates(aggregates)) if aggregates[number].column is not None:
-            each = aggregates[number]
+        case n.Reduce(source, _, n.Aggregates(aggregates), gives) if (
+            each := aggregates[answered(number, (gives[a.name] for a in aggregates))]
+        ).column is not None:
             assert each.column is not None
             said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
             if worker.plan.graph.schemas[source][each.column].name == "decimal":
                 hint = (
                     f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
                 )
-                return said, f"needs more than {DIGITS} digits", hint
+                return said, f"needs more than {gives[each.name].precision} digits", hint
             return said, "leaves 64 bits", ""
-        case n.Reduce(source, _, n.Window(_, functions)) if functions[number].column is not None:
-            over = functions[number]
+        case n.Reduce(source, _, n.Window(_, functions), gives) if (
+            over := functions[answered(number, (gives[f.name] for f in functions))]
+        ).column is not None:
             decimal = worker.plan.graph.schemas[source][over.column or ""].name == "decimal"
             return (
                 f'"{over.name}", a {over.op} over rows,',
-                f"needs more than {DIGITS} digits" if decimal else "leaves 64 bits",
+                f"needs more than {gives[over.name].precision} digits" if decimal else "leaves 64 bits",
                 "",
             )
     return "A sum", "leaves 64 bits", ""
@@ -173,14 +177,15 @@ def holder_of(worker):
 def row_told(worker, cell) -> str:
     """The row that was refused, if it is known: the columns in which it came."""
     lanes = worker.heap.vector(worker.header.refused).tolist()
-    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) else cell.schema.names
-    graph, node = worker.plan.graph, worker.plan.graph.nodes[cell.node]
-    schemas = [cell.schema, *(graph.schemas[source] for source in n.sources_of(node))]
+    taken = cell.taken(worker.plan.graph)
+    if not lanes or len(lanes) > taken.width:
+        return "A row"
     told = []
-    for name, lane in zip(names, lanes, strict=False):
-        type_ = next((schema[name] for schema in schemas if name in schema), None)
-        told.append(f"{name}={lane if type_ is None else from_lane(lane, type_, worker.pool)!r:.60}")
-    return f"The row {', '.join(told)}" if told and len(lanes) <= len(names) else "A row"
+    for at, field in zip(taken.starts, taken, strict=True):
+        if at + field.type.words <= len(lanes):
+            value = from_words(lanes[at : at + field.type.words], field.type, worker.pool)
+            told.append(f"{field.name}={value!r:.60}")
+    return f"The row {', '.join(told)}"
 
 
 def group_of(worker, cell) -> dict[str, object]:
@@ -191,6 +196,15 @@ def group_of(worker, cell) -> dict[str, object]:
         key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
     else:
         key = cell.key
-    return {
-        name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(key) if name in schema
-    }
+    found = {}
+    for name in key:
+        words = schema[name].words if name in schema else 1
+        if name in schema:
+            found[name] = from_words([worker.H[at + i] for i in range(words)], schema[name], worker.pool)
+        at += words
+    return found
+
+
+def answered(number: int, gives: Iterable[Type]) -> int:
+    """Which of several results a word of them all is a word of."""
+    return [i for i, type_ in enumerate(gives) for _ in range(type_.words)][number]

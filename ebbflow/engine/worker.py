@@ -9,6 +9,7 @@ Rule: a worker deals with cells and rows; which times are complete, and what oth
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from functools import reduce
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ebbflow import events, interrupts
 from ebbflow.columns.lanes import float_to_lane, to_lane
-from ebbflow.columns.schema import DOUBLE, PRECISION, Schema, Type
+from ebbflow.columns.schema import DOUBLE, PRECISION, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of, split
 from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
@@ -90,7 +91,7 @@ class Worker:
         self.moment = np.zeros(1, np.int64)  # the same where a slice has one
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.inputs = {name: self.at[cell.number] for name, cell in plan.inputs.items()}
-        self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
+        self.outputs = {name: (self.at[cell.number], cell.schema.width) for name, cell in plan.outputs.items()}
 
     # ---- the plan, as words -----------------------------------------------------------------
 
@@ -99,7 +100,7 @@ class Worker:
         self.stages: dict[int, Stage] = {}  # by address, for what is told of a row that overflowed
         self.at = [kinds.Node(heap.zeros(kinds.Node.SIZE)) for _ in plan.cells]
         self.nodes = heap.keep(self.at)
-        self.widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0)
+        self.widest = max((max(c.schema.width, c.taken(plan.graph).width) for c in plan.cells), default=0)
         assert self.widest <= COLUMNS, "the rules let no wider collection pass"
         for v in (header.row, header.row2, header.want):  # rows in passing: lanes, or an expression's registers
             h.reserve(header, v, self.widest + REGISTERS)
@@ -141,14 +142,16 @@ class Worker:
 
     def lay_node(self, cell: Cell) -> None:
         heap, a = self.heap, self.at[cell.number]
-        a.kind, a.number, a.lanes = cell.kind, cell.number, len(cell.schema)
+        a.kind, a.number, a.lanes = cell.kind, cell.number, cell.schema.width
+        taken = cell.taken(self.plan.graph)
+        keys = len(taken.lanes_of(cell.key))
         a.op, a.depth = cell.op, cell.depth
         a.least = w.NOTHING
         a.most_rounds = -1
         if cell.kind == kinds.ARRANGE:
-            self.lay_table(a, len(cell.key), [2 + len(cell.values)])
+            self.lay_table(a, keys, [2 + taken.width - keys])
         elif cell.kind == kinds.SETTLE:
-            self.lay_table(a, len(cell.key), [], 2)
+            self.lay_table(a, keys, [], 2)
             if cell.limit is not None:
                 a.most_rounds, a.rounds_field = cell.limit, self.shift[cell.depth - 1]
         elif cell.kind == kinds.REDUCE:
@@ -159,11 +162,8 @@ class Worker:
             a.right, a.right_family = self.at[cell.right.cell.number], cell.right.family
             words: list[int] = []
             for _, side, column in cell.columns:
-                family = (cell.left, cell.right)[side]
-                if column in family.key:
-                    words += [0, family.key.index(column)]
-                else:
-                    words += [1 + side, family.values.index(column)]
+                for is_key, lane in (cell.left, cell.right)[side].lanes(column):
+                    words += [0 if is_key else 1 + side, lane]
             a.projection = Words(heap.keep(words))
         elif cell.kind == kinds.OUTPUT:
             a.raw = int(is_consolidated(cell, self.plan))
@@ -174,7 +174,7 @@ class Worker:
             a.spec = Words(self.keep_program(delay))
         elif cell.kind == kinds.WAIT:
             assert isinstance(cell.action, n.Wait)
-            a.wait_lane, a.rounds_field = cell.schema.index(cell.action.column), self.shift[cell.depth - 1]
+            a.wait_lane, a.rounds_field = cell.schema.lanes(cell.action.column).start, self.shift[cell.depth - 1]
             if cell.limit is not None:
                 a.most_rounds = cell.limit
 
@@ -194,8 +194,10 @@ class Worker:
         node = self.plan.graph.nodes[cell.node]
         assert isinstance(node, n.Reduce)
         source = self.plan.graph.schemas[node.source]
-        outs = len(node.schema) - len(cell.key)
-        widths = [2 + len(cell.values), 2 + outs]
+        taken = cell.taken(self.plan.graph)
+        keys = len(taken.lanes_of(cell.key))
+        outs = node.schema.width - keys
+        widths = [2 + taken.width - keys, 2 + outs]
         folds = 0
         if cell.op == answers.COUNTED:
             a.spec = Words(heap.keep([outs]))
@@ -214,8 +216,8 @@ class Worker:
             a.spec = Words(heap.keep(topped(node.reducer, cell.values, source)))
         elif cell.op == answers.WINDOWED:
             assert isinstance(node.reducer, n.Window)
-            a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
-        self.lay_table(a, len(cell.key), widths, folds=folds)
+            a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source, node.schema)))
+        self.lay_table(a, keys, widths, folds=folds)
         a.table.hangs_index = int(cell.op == answers.WINDOWED)
         short = cell.depth == 0 and not self.plan.general and cell.op != answers.USER_FUNCTION
         a.short = int(short)
@@ -227,7 +229,7 @@ class Worker:
         """A reduction that keeps sums alone."""
         ty = tallies.Tally(self.heap.zeros(tallies.Tally.SIZE))
         a.tally = ty
-        ty.keys, ty.mask = len(cell.key), -1
+        ty.keys, ty.mask = int(a.table.keys), -1
         folds = int(a.table.folds)
         ty.words = accumulators.Sums(folds).words if folds else 1
         if len(cell.pipes) == 1 and int(self.header.workers) == 1:
@@ -243,8 +245,7 @@ class Worker:
         stages = [self.lay_stage(stage) for stage in pipe.stages]
         a = self.at[to.number]
         if to.partition_key is not None and not a.partition_lanes:
-            names = to.key if to.key else to.schema.names
-            lanes = [names.index(name) for name in to.partition_key]
+            lanes = to.taken(self.plan.graph).lanes_of(to.partition_key)
             a.partition_lanes = Words(heap.keep([len(lanes), *lanes]))
         laid = edges.Edge(heap.zeros(edges.Edge.SIZE + len(stages)))
         laid.to, laid.sign, laid.mask = self.at[to.number], pipe.sign, mask
@@ -254,7 +255,7 @@ class Worker:
         laid.raises = int(to.limit is not None)
         laid.exchange = int(id(pipe) not in to.local)
         laid.stage_count = len(stages)
-        laid.to_lanes = len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
+        laid.to_lanes = to.taken(self.plan.graph).width
         for i, stage in enumerate(stages):
             laid.stages[i] = stage
         return laid
@@ -266,7 +267,8 @@ class Worker:
         words = program(stage.columns, stage.condition, stage.schema, self.pool)
         assert words is not None, "what does not run inside is a cell of its own"
         blocked = int(runs_in_blocks(words))
-        laid = self.heap.keep([block.PROGRAM, self.keep_program(words), len(stage.schema), len(stage.columns), blocked])
+        outs = sum(expr.type.words for expr in stage.columns)
+        laid = self.heap.keep([block.PROGRAM, self.keep_program(words), stage.schema.width, outs, blocked])
         self.stages[laid] = stage
         return laid
 
@@ -553,92 +555,144 @@ class Worker:
 
 
 def shape_of(type: Type) -> int:
+    """What a lane is."""
+    if type.is_wide:
+        return answers.WIDE_FIRST
     if type.name == "decimal":
         return answers.SCALED
     return answers.REAL if type.is_float else answers.TEXT if type.is_text else answers.WHOLE
 
 
-def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> list[int]:
-    words = [len(reducer.aggregates)]
+def lane_shapes(names: Iterable[str], schema: Schema) -> list[int]:
+    """What the lanes of these columns are, for who compares one after the other."""
+    shapes = ((answers.WHOLE if schema[name].is_wide else shape_of(schema[name]), name) for name in names)
+    return [shape for shape, name in shapes for _ in schema.lanes(name)]
+
+
+def answer_shapes(of: Type, gives: Type) -> tuple[int, ...]:
+    """How an answer is described: once for each of its words."""
+    shape = shape_of(of)
+    if not gives.is_wide:
+        return (shape,)
+    return (shape, answers.WIDE_SECOND) if of.is_wide else (answers.SCALED_FIRST, answers.SCALED_SECOND)
+
+
+def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema, sums: bool = False) -> list[int]:
+    """sums: the lane is the number of a column of the accumulators."""
+    kept = Schema(tuple(Field(name, source[name]) for name in values))
+    entries: list[int] = []
     for a in reducer.aggregates:
-        opcode = kind_of(a.op).opcode
+        kind = kind_of(a.op)
         if a.column is None:
-            words += [opcode, 0, 0, 1]
-        else:
-            words += [opcode, values.index(a.column), shape_of(source[a.column]), beside(a, values, source)]
-    return words
+            entries += [kind.opcode, 0, 0, 1, 0]
+            continue
+        of = source[a.column]
+        lane = values.index(a.column) if sums else kept.lanes(a.column).start
+        shapes = (answers.WHOLE,) if a.op == "count" else answer_shapes(of, kind.gives(of))
+        for shape in shapes:
+            entries += [kind.opcode, lane, shape, beside(a, kept), room_of(kind.gives(of))]
+    return [len(entries) // answers.AGGREGATE, *entries]
 
 
-def beside(a: n.Aggregate, values: tuple[str, ...], source: Schema) -> int:
+def room_of(gives: Type) -> int:
+    """What a decimal may come to, as its kernels want to know it."""
+    return gives.precision if gives.is_wide else gives.most
+
+
+def beside(a: n.Aggregate, kept: Schema) -> int:
     """What else is said of an aggregate: its number, its second column, or the digits that a mean has more."""
     if a.by is not None:
-        return values.index(a.by) * ordered_values.SHAPES + shape_of(source[a.by])
+        return kept.lanes(a.by).start * ordered_values.SHAPES + shape_of(kept[a.by])
     if kind_of(a.op).has_part:
         return to_lane(split(a.op)[1], DOUBLE, None)  # type: ignore[arg-type]
     assert a.column is not None
-    return min(source[a.column].scale + 4, PRECISION) - source[a.column].scale
+    return min(kept[a.column].scale + 4, PRECISION) - kept[a.column].scale
 
 
 def summed(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> tuple[list[tuple[int, int]], list[int]]:
     """The columns to add up, and how the answer is made of them."""
     adds = {a.column for a in reducer.aggregates if kind_of(a.op).takes == "number"}
+    kept = Schema(tuple(Field(name, source[name]) for name in values))
     shapes = [
         accumulators.ONLY_COUNT
         if name not in adds
         else accumulators.FLOAT_SUM
         if source[name].is_float
+        else accumulators.WIDE_SUM
+        if source[name].is_wide
         else accumulators.INT_SUM
         for name in values
     ]
-    return list(enumerate(shapes)), bagged(reducer, values, source)
+    return list(zip(kept.starts, shapes, strict=True)), bagged(reducer, values, source, sums=True)
 
 
 def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]:
-    order = [(values.index(name), int(down), shape_of(source[name])) for name, down in reducer.order if name in values]
+    kept = Schema(tuple(Field(name, source[name]) for name in values))
+    asked = [(name, int(down)) for name, down in reducer.order if name in values]
+    order = [
+        (lane, down, shape)
+        for name, down in asked
+        for lane, shape in zip(kept.lanes(name), lane_shapes([name], kept), strict=True)
+    ]
     return [
         reducer.n,
         len(order),
         *(word for key in order for word in key),
-        len(values),
-        *(shape_of(source[v]) for v in values),
+        kept.width,
+        *lane_shapes(values, kept),
     ]
 
 
-def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema) -> list[int]:
+def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema, gives: Schema) -> list[int]:
+    kept = Schema(tuple(Field(name, source[name]) for name in values))
     order = [
-        (values.index(name), int(down), shape_of(source[name]), int(last))
+        (lane, int(down), shape_of(kept[name]) if i == 0 else answers.WHOLE, int(last))
         for name, down, last in reducer.order
         if name in values
+        for i, lane in enumerate(kept.lanes(name))
     ]
     keys = [word for key in order for word in key]
-    lanes = [len(values), *(shape_of(source[name]) for name in values)]
+    lanes = [kept.width, *lane_shapes(values, kept)]
     differ = any(
         FUNCTIONS[f.op].counts or (f.frame is not None and f.frame.unit == "rows" and f.frame != WHOLE)
         for f in reducer.functions
     )
     reach = reduce(Reach.joined, map(reach_of, reducer.functions), Reach())
-    at = window_order.Window.SIZE + len(keys) + len(lanes)
-    head = [len(reducer.functions), at, int(differ), len(order), *map(int, astuple(reach))]
     real = bool(order) and order[0][2] == answers.REAL
-    return head + keys + lanes + [word for f in reducer.functions for word in described(f, values, source, real)]
+    functions = [words for f in reducer.functions for words in described(f, kept, gives[f.name], real)]
+    at = window_order.Window.SIZE + len(keys) + len(lanes)
+    head = [len(functions), at, int(differ), len(order), *map(int, astuple(reach))]
+    return head + keys + lanes + [word for words in functions for word in words]
 
 
-def described(function: n.WindowFunction, values: tuple[str, ...], source: Schema, real: bool) -> list[int]:
-    """A function of a window; real: whether offsets are of an order column of floats."""
+def described(function: n.WindowFunction, kept: Schema, gives: Type, real: bool) -> Iterator[list[int]]:
+    """A function of a window, once for each word of its results; real: whether offsets are of an order column of
+    floats.
+    """
     frame = function.frame or WHOLE
     ends = []
     for end in (frame.start, frame.end):
         how = window_order.UNBOUNDED if end is None else window_order.OFFSET if end else window_order.CURRENT
         measured = real and frame.unit == "range"
         ends += [how, float_to_lane(float(end or 0)) if measured else int(end or 0)]
-    words = [list(FUNCTIONS).index(function.op), 0, 0, 1]
-    if function.column is not None:
-        type = source[function.column]
-        digits = min(type.scale + 4, PRECISION) - type.scale
-        words[1:] = [values.index(function.column), shape_of(type), digits]
-    default = -1 if function.default is None else values.index(function.default)
     unit = window_order.RANGE if frame.unit == "range" else window_order.ROWS
-    return [*words, unit, *ends, function.number, default, int(function.skips_nulls)]
+    behind = [unit, *ends, function.number]
+    opcode, skips = list(FUNCTIONS).index(function.op), int(function.skips_nulls)
+    default = -1 if function.default is None else kept.lanes(function.default).start
+    if function.column is None:
+        yield [opcode, 0, 0, 1, 0, *behind, default, skips]
+        return
+    type, lane = kept[function.column], kept.lanes(function.column).start
+    digits = min(type.scale + 4, PRECISION) - type.scale
+    if function.op in ("count", "count_rows"):
+        yield [opcode, lane, answers.WHOLE, digits, 0, *behind, default, skips]
+    elif opcode <= window_order.NTH_VALUE:  # the words of another row, as they are
+        for word in range(gives.words):
+            other = default + word if default >= 0 else -1
+            yield [opcode, lane + word, answers.WHOLE, digits, 0, *behind, other, skips]
+    else:
+        for shape in answer_shapes(type, gives):
+            yield [opcode, lane, shape, digits, room_of(gives), *behind, default, skips]
 
 
 def sends(to: Cell, visited: set[int]) -> bool:
@@ -662,7 +716,7 @@ def is_consolidated(cell: Cell, plan: Plan) -> bool:
     if not pipe.stages:
         return True
     lanes = pipe.stages[0].as_copy()
-    return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(len(pipe.source.schema)))
+    return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(pipe.source.schema.width))
 
 
 def is_running(cell: Cell, plan: Plan) -> bool:

@@ -12,13 +12,14 @@ import struct
 import zlib
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from ebbflow.columns.ranges import EPOCH
 from ebbflow.expressions.signature import Function
 
 SEED = 42
+EXACT = Context(prec=120)
 _32, _64 = 2**32 - 1, 2**64 - 1
 
 
@@ -48,7 +49,7 @@ def _parts(value: Any, kind: str) -> tuple[str, Any]:
         return "int", (value - EPOCH.date()).days
     if isinstance(value, Decimal):
         precision, scale = map(int, kind[8:-1].split(","))
-        units = int(value.scaleb(scale))
+        units = int(value.scaleb(scale, EXACT))
         if precision <= 18:
             return "long", units
         return "bytes", units.to_bytes((units if units >= 0 else ~units).bit_length() // 8 + 1, "big", signed=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
@@ -21,17 +22,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ebbflow.columns.exact_sums import LARGEST_DECIMAL, below, lower_half, product, quotient, rounded_quotient
-from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.lanes import by_column, from_lane, python_values, row_of, to_lane, to_words
 from ebbflow.columns.local_time import from_local, to_local
 from ebbflow.columns.patterns import TextMatcher
 from ebbflow.columns.ranges import BOUNDS, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, MICROSECONDS_A_DAY
-from ebbflow.columns.schema import BOOLEAN, DIGITS, NULL, Field, Schema, Type
+from ebbflow.columns.schema import BOOLEAN, DIGITS, NULL, PRECISION, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool, mixed_long, mixed_text, text_compare, text_length, text_size
 from ebbflow.columns.zones import table_of
 from ebbflow.errors import NumberOverflow
-from ebbflow.expressions import function_steps, guards, operations
+from ebbflow.expressions import function_steps, guards, operations, wide_steps
 from ebbflow.expressions.function_steps import NotInside
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
+from ebbflow.expressions.wide_steps import wide_step
 from ebbflow.native.kernel import address_of, inline, kernel
 from ebbflow.native.memory import H, load_lane, store_lane
 
@@ -356,6 +358,21 @@ def interpret(prog, src, regs):
         op = code & 0xFF
         v = a
         if op >= ADD:
+            if op >= wide_steps.FIRST:
+                a2 = a
+                b2 = b
+                if op >= wide_steps.OF_TWO:
+                    if code & A_IS_WORD == 0:
+                        at = H[p + 2]
+                        a2 = H[regs + at + 1] if at >= 0 else H[src + ~at + 1]
+                    if code & B_IS_WORD == 0:
+                        at = H[p + 3]
+                        b2 = H[regs + at + 1] if at >= 0 else H[src + ~at + 1]
+                into = regs + H[p + 1]
+                if wide_step(op, a, a2, b, b2, H[p + 4], into, into + 1) < 0:
+                    return DECIMAL_OVERFLOW
+                p += STEP
+                continue
             if a == NULL or b == NULL:
                 v = np.int64(NULL)
             elif op == ADD:
@@ -563,6 +580,35 @@ def compute_lanes(op, a, sa, b, sb, to, n):
 
 
 @kernel
+def wide_lanes(code, p, columns, side, a, sa, b, sb, to, n):
+    """A step of `wide_steps` along lanes.
+
+    needs:  the step at p; where its operands' first lanes are.
+    leaves: the result from `to` on, its second words a lane further, and True; False if a row is refused.
+    """
+    op = code & 0xFF
+    a2 = a
+    sa2 = sa
+    b2 = b
+    sb2 = sb
+    if op >= wide_steps.OF_TWO:
+        if code & A_IS_WORD == 0:
+            x = column_of(H[p + 2], columns, side) + 2  # a value's second lane is listed behind its first
+            a2 = H[x]
+            sa2 = H[x + 1]
+        if code & B_IS_WORD == 0:
+            x = column_of(H[p + 3], columns, side) + 2
+            b2 = H[x]
+            sb2 = H[x + 1]
+    for i in range(n):
+        u2 = H[a2 + i * sa2]
+        w2 = H[b2 + i * sb2]
+        if wide_step(op, H[a + i * sa], u2, H[b + i * sb], w2, H[p + 4], to + i, to + BLOCK_ROWS + i) < 0:
+            return False
+    return True
+
+
+@kernel
 def interpret_block(prog, columns, side, bank, chosen, n):
     """Run a program on a block of rows, each step over a whole column.
 
@@ -604,6 +650,16 @@ def interpret_block(prog, columns, side, bank, chosen, n):
             b = H[x]
             sb = H[x + 1]
         to = bank + into * BLOCK_ROWS
+        if op >= wide_steps.FIRST:
+            if not wide_lanes(code, p, columns, side, a, sa, b, sb, to, n):
+                return -1
+            H[side + 2 * into] = to
+            H[side + 2 * into + 1] = 1
+            if op < wide_steps.TO_ONE:
+                H[side + 2 * into + 2] = to + BLOCK_ROWS
+                H[side + 2 * into + 3] = 1
+            p += STEP
+            continue
         along = sa <= 1 and sb <= 1 and (op == ADD or op == SUB or op == MUL or (op >= EQ and op <= GE))
         wrong = False
         if along and compute_lanes(op, a, sa, b, sb, to, n):
@@ -715,7 +771,7 @@ def interpret_block(prog, columns, side, bank, chosen, n):
             for i in range(n):
                 u = H[a + i * sa]
                 H[to + i] = NULL if u == NULL else in_zone(op, u, prog + H[b])
-        elif op >= function_steps.FIRST:
+        elif op >= function_steps.FIRST:  # those of `wide_steps` had their turn
             for i in range(n):
                 u = H[a + i * sa]
                 w = H[b + i * sb]
@@ -741,7 +797,7 @@ def runs_in_blocks(words: np.ndarray) -> bool:
 BLOCK_STEPS = {
     COPY_LANE, COPY, FILTER, SAME, AND, OR, IS_NULL, SELECT, COALESCE, ADD, SUB, MUL, REMAINDER, EQ, NE, LT, LE, GT, GE,
     LIMIT, FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, RANGE, *range(FLOAT_FLOORDIV, DAY_START + 1),
-    *range(function_steps.FIRST, function_steps.END),
+    *range(function_steps.FIRST, wide_steps.END),
 }  # fmt: skip
 
 
@@ -753,6 +809,12 @@ class _Operand:
     value: int
     is_word: bool = False
 
+    @property
+    def second(self) -> _Operand:
+        """The second word of a value that is two, neither of them a constant."""
+        assert not self.is_word
+        return _Operand(self.value + 1 if self.value >= 0 else self.value - 1)
+
 
 NOTHING = _Operand(0, True)
 
@@ -761,14 +823,17 @@ def program(
     exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool
 ) -> np.ndarray[Any, np.dtype[np.int64]] | None:
     """The words that compute `exprs` of each row for which `condition` holds; None where words are not enough."""
-    if len(exprs) > REGISTERS:
+    outputs = sum(expr.type.words for expr in exprs)
+    if outputs > REGISTERS:
         return None
-    writing = _Writing(schema, pool, registers=len(exprs))
+    writing = _Writing(schema, pool, registers=outputs)
     try:
         if condition is not None:
             writing.step(FILTER, writing.operand(condition), into=0)
-        for i, expr in enumerate(exprs):
-            writing.output(expr, i)
+        at = 0
+        for expr in exprs:
+            writing.output(expr, at)
+            at += expr.type.words
     except NotInside:
         return None
     return writing.words()
@@ -800,21 +865,48 @@ class _Writing:
         operand = self.operand(expr, into)
         if operand == _Operand(into):
             return
+        self.copy(operand, into)
+        if expr.type.is_wide:
+            self.copy(operand.second, into + 1)
+
+    def copy(self, operand: _Operand, into: int) -> None:
         if operand.value < 0 and not operand.is_word:
             self.steps.append((COPY_LANE, into, ~operand.value, 0, 0))
         else:
             self.step(COPY, operand, into=into)
 
     def operand(self, expr: Expr, into: int | None = None) -> _Operand:
+        """Where the value is; of one that is two words, where the first is: the second is behind it."""
         if isinstance(expr, Column):
-            return _Operand(~self.schema.index(expr.name))
+            return _Operand(~self.schema.lanes(expr.name).start)
         expr = operations.constant(expr)
-        if isinstance(expr, Literal):
+        if isinstance(expr, Literal) and not expr.type.is_wide:
             return _Operand(to_lane(expr.value, expr.type, self.pool), is_word=True)
         if expr not in self.known:
-            assert isinstance(expr, Call)
-            self.known[expr] = self.call(expr, into)
+            if isinstance(expr, Literal):
+                first, second = to_words(expr.value, expr.type, self.pool)
+                self.known[expr] = self.pair(word(first), word(second), into)
+            else:
+                assert isinstance(expr, Call)
+                self.known[expr] = self.call(expr, into)
         return self.known[expr]
+
+    def pair(self, first: _Operand, second: _Operand, into: int | None) -> _Operand:
+        """Two registers side by side with these words."""
+        into = self.two() if into is None else into
+        self.step(COPY, first, into=into)
+        self.step(COPY, second, into=into + 1)
+        return _Operand(into)
+
+    def two(self) -> int:
+        """Two registers side by side."""
+        first = self.register()
+        self.register()
+        return first
+
+    def wide(self, op: int, a: _Operand, b: _Operand = NOTHING, c: int = 0, *, into: int | None = None) -> _Operand:
+        """A step whose result is two words."""
+        return self.step(op, a, b, word(c), into=self.two() if into is None else into)
 
     def step(
         self, op: int, a: _Operand, b: _Operand = NOTHING, c: _Operand = NOTHING, *, into: int | None = None
@@ -842,7 +934,7 @@ class _Writing:
 
         What is known after it is what was computed in any case, and not where the answer now is.
         """
-        into = self.register() if into is None else into
+        into = (self.two() if call.type.is_wide else self.register()) if into is None else into
         ends: list[int] = []
         if call.op == "when":
             *pairs, last = call.args
@@ -885,6 +977,8 @@ class _Writing:
         kind = call.args[0].type if call.args else call.type
         if call.op in operations.IN_TURN and any(map(may_overflow, call.args[1:])):
             return self.in_turn(call, into)
+        if call.type.is_wide or any(arg.type.is_wide for arg in call.args):
+            return self.wide_call(call, into)
         if call.op in ("greatest", "least", "coalesce", "and", "or"):
             larger, smaller = (TEXT_LARGER, TEXT_SMALLER) if call.type.is_text else (LARGER, SMALLER)
             op = {"greatest": larger, "least": smaller, "coalesce": COALESCE, "and": AND, "or": OR}[call.op]
@@ -914,8 +1008,6 @@ class _Writing:
             if call.op in FLOAT_STEPS:
                 return self.step(FLOAT_STEPS[call.op], *args, into=into)
         elif kind.name == "decimal" and call.op in ("floor", "ceil"):
-            if kind.scale > DIGITS:
-                raise NotInside
             unit = word(10**kind.scale)
             return self.step(FLOORDIV if call.op == "floor" else CEILDIV, args[0], unit, into=into)
         elif call.op in ("floor", "ceil"):
@@ -925,6 +1017,135 @@ class _Writing:
         elif call.op in INT_STEPS:
             return self.step(INT_STEPS[call.op], *args, into=into)
         return self.special(call, args, kind, into)
+
+    def wide_call(self, call: Call, into: int | None) -> _Operand:
+        """What is computed of decimals of which one at least is two words."""
+        op, (first, *_) = call.op, call.args
+        if op in ("coalesce", "when"):
+            return self.wide_choice(call, into)
+        if op in ("greatest", "least"):
+            step = wide_steps.WIDE_LARGER if op == "greatest" else wide_steps.WIDE_SMALLER
+            found, *rest = [self.operand(arg) for arg in call.args]
+            for i, arg in enumerate(rest, 1):
+                found = self.wide(step, found, arg, into=into if i == len(rest) else None)
+            return found
+        if op == "is_null":
+            return self.step(IS_NULL, self.operand(first), into=into)
+        if op == "is_in":
+            return self.is_in(call, into)
+        if op == "cast":
+            return self.wide_cast(first, call.type, into)
+        if op == "round":
+            return self.wide_round(call, into)
+        if op in ("neg", "abs"):
+            return self.wide(
+                wide_steps.WIDE_NEG if op == "neg" else wide_steps.WIDE_ABS, self.operand(first), into=into
+            )
+        if op in ("floor", "ceil"):
+            step = wide_steps.WIDE_FLOOR if op == "floor" else wide_steps.WIDE_CEIL
+            found = self.wide(step, self.widened(first), c=first.type.scale, into=into if call.type.is_wide else None)
+            return found if call.type.is_wide else self.narrowed(found, call.type, into)
+        if op in COMPARISONS or op == "eq_null_safe" or op in WIDE_STEPS:
+            return self.wide_pair(call, into)
+        raise NotInside
+
+    def widened(self, expr: Expr) -> _Operand:
+        """An integer or a decimal as two words."""
+        if expr.type.is_wide:
+            return self.operand(expr)
+        if not expr.type.is_exact:
+            raise NotInside
+        wide = Call("cast", (expr,), Type("decimal", PRECISION, expr.type.scale))  # named so to be found again
+        if wide not in self.known:
+            self.known[wide] = self.wide(wide_steps.WIDEN, self.operand(expr))
+        return self.known[wide]
+
+    def narrowed(self, x: _Operand, kind: Type, into: int | None) -> _Operand:
+        """Two words as the one of a decimal with fewer digits; null where it has no place."""
+        return self.step(wide_steps.WIDE_NARROW, x, c=word(kind.precision), into=into)
+
+    def wide_choice(self, call: Call, into: int | None) -> _Operand:
+        """One of several values, all of two words."""
+        if call.op == "when":
+            *pairs, last = call.args
+            conditions, values = [self.operand(arg) for arg in pairs[::2]], [self.operand(arg) for arg in pairs[1::2]]
+            found = self.operand(last)
+        else:
+            *values, found = [self.operand(arg) for arg in call.args]
+            conditions = [self.step(EQ, self.step(IS_NULL, value), word(0)) for value in values]
+        for i in range(len(values) - 1, -1, -1):
+            to = into if i == 0 and into is not None else self.two()
+            self.step(SELECT, conditions[i], values[i], found, into=to)
+            self.step(SELECT, conditions[i], values[i].second, found.second, into=to + 1)
+            found = _Operand(to)
+        return found
+
+    def wide_pair(self, call: Call, into: int | None) -> _Operand:
+        """What is computed of two numbers, or how they compare."""
+        x, y = (arg.type for arg in call.args)
+        up = y.scale - x.scale
+        if call.op == "mul" and not x.is_wide and not y.is_wide and call.type.scale == x.scale + y.scale:
+            return self.wide(wide_steps.PRODUCT, self.operand(call.args[0]), self.operand(call.args[1]), into=into)
+        a, b = (self.widened(arg) for arg in call.args)
+        if call.op in COMPARISONS or call.op == "eq_null_safe":
+            order = self.step(wide_steps.WIDE_COMPARE, a, b, word(up))
+            if call.op in COMPARISONS:
+                return self.step(COMPARISONS[call.op], order, word(0), into=into)
+            nulls = self.step(AND, self.step(IS_NULL, a), self.step(IS_NULL, b))
+            return self.step(COALESCE, self.step(EQ, order, word(0)), nulls, into=into)
+        scale = call.type.scale
+        if call.op == "mul":
+            c = x.scale + y.scale - scale
+        elif call.op == "div":
+            c = scale + y.scale - x.scale
+        else:
+            c = up
+            if scale != max(x.scale, y.scale) or (call.op == "mod" and up < 0 and y.precision - up > PRECISION):
+                raise NotInside
+        if (c < 0 and call.op in ("mul", "div")) or (call.op == "mul" and c > PRECISION):
+            raise NotInside
+        if call.type.is_wide:
+            return self.wide(WIDE_STEPS[call.op], a, b, c, into=into)
+        return self.narrowed(self.wide(WIDE_STEPS[call.op], a, b, c), call.type, into)
+
+    def wide_round(self, call: Call, into: int | None) -> _Operand:
+        number, places = call.args
+        assert isinstance(places, Literal)
+        if places.value is None:
+            raise NotInside
+        digits = int(places.value)  # type: ignore[call-overload]
+        down, up = max(number.type.scale - digits, 0), max(-digits, 0)
+        x = self.widened(number)
+        if call.type.is_wide:
+            return self.wide(wide_steps.WIDE_ROUND, x, word(min(down, 99)), min(up, 99), into=into)
+        return self.narrowed(self.wide(wide_steps.WIDE_ROUND, x, word(min(down, 99)), min(up, 99)), call.type, into)
+
+    def wide_cast(self, value: Expr, target: Type, into: int | None) -> _Operand:
+        """Between decimals of two words and other numbers."""
+        here = value.type
+        if here.name == "void":
+            return self.pair(word(NULL), word(NULL), into)
+        if target.name == "decimal" and here.is_exact:
+            x, up = self.widened(value), target.scale - here.scale
+            is_same = up == 0 and target.precision >= (here.precision or 19)
+            if not is_same:
+                x = self.wide(wide_steps.WIDE_SCALE, x, word(up), target.precision)
+            return x if target.is_wide else self.narrowed(x, target, into)
+        if not here.is_wide:
+            raise NotInside
+        x = self.operand(value)
+        if target.name == "boolean":
+            order = self.step(wide_steps.WIDE_COMPARE, x, self.operand(Literal(Decimal(0), here)), word(0))
+            return self.step(NE, order, word(0), into=into)
+        if target.is_integer:
+            room = BOUNDS[target.name]
+            whole = self.wide(wide_steps.WIDE_TRUNCATE, x, c=here.scale)
+            return self.step(wide_steps.WIDE_TO_LONG, whole, c=word(room if room < 2**63 else 0), into=into)
+        if target.is_float and here.scale <= DIGITS:
+            single = target.name == "float"
+            found = self.step(wide_steps.WIDE_TO_DOUBLE, x, c=word(here.scale), into=None if single else into)
+            return self.step(FLOAT_TO_SINGLE, found, into=into) if single else found
+        raise NotInside
 
     def clock(self, op: int, moment: _Operand, zone: tuple[Any, ...]) -> _Operand:
         """A moment moved between UTC and a zone's clocks; without a zone it stays."""
@@ -969,10 +1190,7 @@ class _Writing:
 
     def scaled(self, x: _Operand, up: int) -> _Operand:
         """Times a power of ten; what has no place in a decimal is found by the LIMIT of what is made of it."""
-        while up > 0:
-            x = self.step(SCALE_CLAMPED, x, word(10 ** min(up, DIGITS)))
-            up -= DIGITS
-        return x
+        return self.step(SCALE_CLAMPED, x, word(10**up)) if up > 0 else x
 
     def compared(self, call: Call, args: list[_Operand], into: int | None) -> _Operand:
         up = call.args[1].type.scale - call.args[0].type.scale
@@ -1036,7 +1254,11 @@ class _Writing:
         if not options:
             return self.step(MODULO, self.operand(x), word(1), into=into)  # 0, and null for null
         constants = [operations.constant(option) for option in options]
-        if not all(isinstance(found, Literal) and found.type.scale == x.type.scale for found in constants):
+        kind = x.type
+        if kind.is_wide or not all(
+            isinstance(found, Literal) and found.type.scale == kind.scale and not found.type.is_wide
+            for found in constants
+        ):
             equals = [self.operand(Call("eq", (x, option), BOOLEAN)) for option in options]
             return equals[0] if len(equals) == 1 else self.chain(OR, equals, into)
         lanes = sorted({self.operand(option).value for option in options})
@@ -1096,7 +1318,7 @@ class _Writing:
         if here.is_float:
             return self.step(FLOAT_TO_INT, x, word(room if room < 2**63 else 0), into=into)
         if here.name == "decimal":
-            x = self.step(TRUNCATE, x, word(10 ** min(here.scale, DIGITS)))  # 10**18 is more than any
+            x = self.step(TRUNCATE, x, word(10**here.scale))
         elif here.name == "timestamp":
             x = self.step(FLOORDIV, x, word(1_000_000))
         return self.step(RANGE, x, word(max(-room, NULL + 1)), word(room - 1), into=into)
@@ -1105,8 +1327,6 @@ class _Writing:
         single = target.name == "float"
         if here.is_float:
             return self.step(FLOAT_TO_SINGLE if single else COPY, x, into=into)
-        if here.scale > DIGITS:
-            raise NotInside
         if here.name in ("decimal", "timestamp"):
             unit = 10**here.scale if here.name == "decimal" else 1_000_000
             found = self.step(RATIO, x, word(unit), into=None if single else into)
@@ -1116,15 +1336,9 @@ class _Writing:
 
     def to_decimal(self, x: _Operand, here: Type, target: Type, into: int | None) -> _Operand:
         up, most = target.scale - here.scale, word(target.most)
-        if up < -DIGITS:
-            raise NotInside
         if up < 0:
             return self.step(SCALE_DOWN, x, word(10**-up), most, into=into)
-        if target.precision <= DIGITS and up <= DIGITS:
-            return self.step(SCALE_UP, x, word(10**up), most, into=into)
-        room = min(10 ** (target.precision - up) - 1, UNBOUNDED)  # null beyond it, refused where 18 digits are too few
-        inside = self.step(RANGE, x, word(-room), word(room))
-        return self.step(LIMIT, self.scaled(inside, up), into=into)
+        return self.step(SCALE_UP, x, word(10**up), most, into=into)
 
     def to_timestamp(self, x: _Operand, here: Type, zone: tuple[Any, ...], into: int | None) -> _Operand:
         bounds = word(FIRST_MOMENT), word(LAST_MOMENT)
@@ -1137,7 +1351,7 @@ class _Writing:
             million = word(to_lane(1e6, here, self.pool))
             x = self.step(FLOAT_FLOOR, self.step(FLOAT_MUL, x, million), word(0))
         elif here.scale > 6:
-            x = self.step(TRUNCATE, x, word(10 ** min(here.scale - 6, DIGITS)))
+            x = self.step(TRUNCATE, x, word(10 ** (here.scale - 6)))
         else:
             x = self.step(SCALE_UP, x, word(10 ** (6 - here.scale)), word(2**63 - 1))
         return self.step(RANGE, x, *bounds, into=into)
@@ -1152,13 +1366,16 @@ def may_overflow(expr: Expr) -> bool:
     if not isinstance(expr, Call):
         return False
     makes = expr.op in ("add", "sub", "mul", "div", "floordiv", "round") and not expr.type.is_float
-    widens = expr.op == "cast" and expr.type.precision > DIGITS
-    return makes or widens or expr.op in operations.REFUSING or any(map(may_overflow, expr.args))
+    return makes or expr.op in operations.REFUSING or any(map(may_overflow, expr.args))
 
 
 SHORT = {"and": (SKIP_IF, 0, AND), "or": (SKIP_IF, 1, OR), "coalesce": (SKIP_UNLESS, NULL, COPY)}
 """When the rest is not asked for, and what an argument that is asked for does to the answer."""
 DECIMAL_STEPS = ("add", "sub", "mul", "div")
+WIDE_STEPS = {
+    "add": wide_steps.WIDE_ADD, "sub": wide_steps.WIDE_SUB, "mul": wide_steps.WIDE_MUL, "div": wide_steps.WIDE_DIV,
+    "mod": wide_steps.WIDE_REMAINDER,
+}  # fmt: skip
 COMPARISONS = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 INT_STEPS = {"add": ADD, "sub": SUB, "mul": MUL, "abs": ABS, "floordiv": FLOORDIV, "mod": REMAINDER}
 FLOAT_STEPS = {
@@ -1180,7 +1397,7 @@ def outside(
     if condition is None:
         return _Columns(schema, pool, lanes).of(exprs), np.ones(rows, bool)
     keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
-    found = np.full((len(exprs), rows), NULL, np.int64)
+    found = np.full((sum(expr.type.words for expr in exprs), rows), NULL, np.int64)
     try:
         found[:, keep] = _Columns(schema, pool, np.ascontiguousarray(lanes[:, keep])).of(exprs)
     except RowOverflow as error:
@@ -1197,7 +1414,7 @@ class RowOverflow(NumberOverflow):
 
 def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequence[int]) -> RowOverflow:
     """The refusal for a row on which a program stopped: which expression, of which values."""
-    row = {f.name: from_lane(lane, f.type, pool) for f, lane in zip(schema, lanes, strict=True)}
+    row = dict(zip(schema.names, row_of(lanes, schema, pool), strict=True))
     for expr in exprs:
         try:
             operations.evaluate(expr, row)
@@ -1228,26 +1445,31 @@ class _Columns:
         self.known: dict[Expr, Column] = {}
 
     def of(self, exprs: Sequence[Expr]) -> np.ndarray:
+        """The lanes of expressions, one after the other."""
         lifted = [self.lift(expr) for expr in exprs]
-        out = np.empty((len(exprs), self.rows), np.int64)
+        starts = np.cumsum([0, *(expr.type.words for expr in exprs)])
+        out = np.empty((int(starts[-1]), self.rows), np.int64)
         computed = []
         for i, expr in enumerate(lifted):
+            into = slice(starts[i], starts[i + 1])
             if isinstance(expr, Column):
-                out[i] = self.lanes[self.schema.index(expr.name)]
+                lanes = self.schema.lanes(expr.name)
+                out[into] = self.lanes[lanes.start : lanes.stop]
             elif isinstance(expr, Literal):
-                out[i] = to_lane(expr.value, expr.type, self.pool)
+                out[into] = np.array(to_words(expr.value, expr.type, self.pool), np.int64)[:, None]
             else:
                 computed.append(i)
         for at in range(0, len(computed), OUTPUTS):
             part = computed[at : at + OUTPUTS]
             words = self.words([lifted[i] for i in part])
             if words is not None:
-                out[part] = self.run(words, [exprs[i] for i in part])
+                filled = [lane for i in part for lane in range(starts[i], starts[i + 1])]
+                out[filled] = self.run(words, [exprs[i] for i in part])
             else:
                 for i in part:
                     words = self.words([lifted[i]])
                     assert words is not None, lifted[i]
-                    out[i] = self.run(words, [exprs[i]])[0]
+                    out[starts[i] : starts[i + 1]] = self.run(words, [exprs[i]])
         return out
 
     def words(self, exprs: list[Expr]) -> np.ndarray | None:
@@ -1261,12 +1483,12 @@ class _Columns:
 
     def run(self, words: np.ndarray, exprs: Sequence[Expr]) -> np.ndarray:
         rows = np.stack(self.lanes) if self.lanes else np.empty((0, self.rows), np.int64)
-        out = np.empty((len(exprs) + 1, self.rows), np.int64)
+        out = np.empty((sum(expr.type.words for expr in exprs) + 1, self.rows), np.int64)
         scratch = np.zeros(1 + len(self.lanes) + REGISTERS, np.int64)
         scratch[0] = address_of(scratch)
         stopped = interpret_rows(address_of(words), rows, out, scratch)
         if stopped < self.rows:
-            row = [lane[stopped] for lane in self.lanes[: len(self.given)]]
+            row = [lane[stopped] for lane in self.lanes[: self.given.width]]
             error = overflowed([self.restored(expr) for expr in exprs], self.given, self.pool, row)
             error.row = int(stopped)
             raise error
@@ -1282,7 +1504,7 @@ class _Columns:
                 return self.known[expr]
             args = tuple(self.lift(arg) for arg in expr.args)
             if sum(map(_size, args)) > LARGEST_PROGRAM:
-                args = tuple(self.column(arg, self.of([arg])[0]) if isinstance(arg, Call) else arg for arg in args)
+                args = tuple(self.column(arg, self.of([arg])) if isinstance(arg, Call) else arg for arg in args)
             call = replace(expr, args=args)
             if _is_inside(call):
                 return call
@@ -1295,35 +1517,36 @@ class _Columns:
 
     def in_turn(self, call: Call) -> np.ndarray:
         """An operation that asks for an argument only in the rows where the ones before have not decided."""
-        found = np.full(self.rows, NULL, np.int64)
+        found = np.full((call.type.words, self.rows), NULL, np.int64)
         open_ = np.arange(self.rows)
         if call.op == "when":
             for condition, value in zip(call.args[:-1:2], call.args[1::2], strict=True):
-                holds = self.part(open_, condition) == 1
-                found[open_[holds]] = self.part(open_[holds], value)
+                holds = self.part(open_, condition)[0] == 1
+                found[:, open_[holds]] = self.part(open_[holds], value)
                 open_ = open_[~holds]
-            found[open_] = self.part(open_, call.args[-1])
+            found[:, open_] = self.part(open_, call.args[-1])
             return found
         for i, arg in enumerate(call.args):
             answer = self.part(open_, arg)
-            before = found[open_]
+            before = found[:, open_]
             if i == 0 or call.op == "coalesce":
-                found[open_] = answer
+                found[:, open_] = answer
             else:
                 unknown = (before == NULL) | (answer == NULL)
                 decided = answer == (0 if call.op == "and" else 1)
-                found[open_] = np.where(decided, answer, np.where(unknown, NULL, before))
-            done = found[open_] != NULL if call.op == "coalesce" else found[open_] == (0 if call.op == "and" else 1)
+                found[:, open_] = np.where(decided, answer, np.where(unknown, NULL, before))
+            first = found[0, open_]
+            done = first != NULL if call.op == "coalesce" else first == (0 if call.op == "and" else 1)
             open_ = open_[~done]
         return found
 
     def part(self, rows: np.ndarray, expr: Expr) -> np.ndarray:
-        """An expression in some of the rows."""
-        lanes = np.empty((len(self.given), len(rows)), np.int64)
-        for i in range(len(self.given)):
+        """The lanes of an expression in some of the rows."""
+        lanes = np.empty((self.given.width, len(rows)), np.int64)
+        for i in range(self.given.width):
             lanes[i] = self.lanes[i][rows]
         try:
-            return _Columns(self.given, self.pool, lanes).of([expr])[0]
+            return _Columns(self.given, self.pool, lanes).of([expr])
         except RowOverflow as error:
             error.row = int(rows[error.row])
             raise
@@ -1335,9 +1558,9 @@ class _Columns:
             return self.restored(held) if held != expr else expr
         return replace(expr, args=tuple(map(self.restored, expr.args))) if isinstance(expr, Call) else expr
 
-    def column(self, expr: Expr, lane: np.ndarray) -> Column:
+    def column(self, expr: Expr, lanes: np.ndarray) -> Column:
         name = f"\0{len(self.lanes)}"
-        self.lanes.append(lane)
+        self.lanes += list(lanes)
         self.schema = Schema((*self.schema.fields, Field(name, expr.type)))
         found = self.known[expr] = Column(name, expr.type)
         return found
@@ -1347,9 +1570,13 @@ class _Columns:
         varying = [i for i, arg in enumerate(call.args) if not isinstance(arg, Literal)]
         lanes = self.of([call.args[i] for i in varying])
         distinct, where = _distinct(lanes, self.rows)
-        known = [None if isinstance(arg, Literal) else distinct[varying.index(i)] for i, arg in enumerate(call.args)]
+        shape = Schema(tuple(Field(f"{i}", call.args[i].type) for i in varying))
+        known: list[np.ndarray | None] = [None] * len(call.args)
+        for i, lane in zip(varying, by_column(distinct, shape), strict=True):
+            known[i] = lane
         try:
-            return _compute_values(call, known, distinct.shape[1], self.pool)[where]
+            found = _compute_values(call, known, distinct.shape[1], self.pool)
+            return found[:, where] if call.type.is_wide else found[None, where]
         except OverflowError:
             self.refuse(call)
 
@@ -1357,8 +1584,8 @@ class _Columns:
         """The first row on which an operation that looks at values overflows."""
         restored = self.restored(call)
         for i in range(self.rows):
-            row = [lane[i] for lane in self.lanes[: len(self.given)]]
-            named = {f.name: from_lane(lane, f.type, self.pool) for f, lane in zip(self.given, row, strict=True)}
+            row = [lane[i] for lane in self.lanes[: self.given.width]]
+            named = dict(zip(self.given.names, row_of(row, self.given, self.pool), strict=True))
             try:
                 operations.evaluate(restored, named)
             except OverflowError:
@@ -1404,12 +1631,17 @@ def _compute_values(call: Call, known: list[np.ndarray | None], n: int, pool: Po
 def values_of(lane: np.ndarray, kind: Type, pool: Pool) -> list[Any]:
     if kind.is_text:
         return pool.decode(lane, binary=kind.name == "binary").to_pylist()
+    if kind.is_wide:
+        return python_values(lane, kind, pool)
     return [from_lane(word, kind, pool) for word in lane.tolist()]
 
 
 def lanes_of(values: list[Any], kind: Type, pool: Pool) -> np.ndarray:
+    """int64[rows], or int64[2, rows] where a value is two words."""
     if kind.is_text:
         return pool.encode_texts(values)
+    if kind.is_wide:
+        return np.array([to_words(value, kind, pool) for value in values], np.int64).reshape(-1, 2).T
     return np.array([to_lane(value, kind, pool) for value in values], np.int64)
 
 

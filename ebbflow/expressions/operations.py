@@ -8,7 +8,7 @@ Rule: after `typed`, the arguments of an operation have one type, or types with 
 floats; round, substr, date_add and when take their other arguments by position). Conversions stand in the plan as
 casts. Integers of any width compute as long, floats as double. Decimals are computed and compared exactly, with other
 scales and with integers. Results have the types that Spark gives them, of 38 digits at most; a value that needs more
-than the 18 digits of a word refuses the step.
+refuses the step. What has more than 18 digits is two words, which is why decimals of one scale may differ in words.
 
 Operations that convert between instants and calendar or clock depend on the time zone of the program, which is known
 when it runs: `in_zone` adds it to the plan as an option; without one it is UTC.
@@ -29,7 +29,6 @@ from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
     DATE,
-    DIGITS,
     DOUBLE,
     FLOAT,
     INT,
@@ -161,7 +160,7 @@ def converted(expr: Expr, target: Type) -> Expr:
         except OverflowError as error:
             raise TypeMismatch(
                 f"{shown(expr)} is to become {_a(target)}: {error}.",
-                hint=f"A decimal here has at most {DIGITS} digits.",
+                hint=f"A decimal has at most {PRECISION} digits.",
             ) from error
     return Call("cast", (expr,), target, _cast_options(here, target))
 
@@ -177,7 +176,7 @@ def common_type(types: Sequence[Type]) -> Type | None:
         if all(t.is_integer for t in known):
             return LONG
         scale = max(t.scale for t in known)
-        whole = max(_whole_digits(t) for t in known)
+        whole = max(whole_digits(t) for t in known)
         return Type("decimal", min(whole + scale, PRECISION), min(scale, max(PRECISION - whole, 0)))
     if all(t in MOMENTS for t in known):
         return TIMESTAMP if TIMESTAMP in known else TIMESTAMP_NTZ
@@ -187,7 +186,7 @@ def common_type(types: Sequence[Type]) -> Type | None:
 def same_words(one: Type, two: Type) -> bool:
     """Whether equal values of the two types are equal words."""
     if one.name == two.name == "decimal":
-        return one.scale == two.scale
+        return one.scale == two.scale and one.is_wide == two.is_wide
     return one == two or (one.is_integer and two.is_integer) or (one.is_float and two.is_float)
 
 
@@ -203,7 +202,7 @@ WHOLE_DIGITS = {"byte": 3, "short": 5, "int": 10, "long": 20}
 """The digits that Spark gives an integer beside a decimal."""
 
 
-def _whole_digits(t: Type) -> int:
+def whole_digits(t: Type) -> int:
     return t.precision - t.scale if t.name == "decimal" else WHOLE_DIGITS[t.name]
 
 
@@ -303,10 +302,8 @@ def _division(op: str, args: Sequence[Expr]) -> Typed:
 
 
 def _of_decimals(op: str, args: tuple[Expr, ...]) -> Typed:
-    """Arguments as they are, and the type that Spark gives the result; a quotient of more than 18 digits has
-    at most nine behind its point.
-    """
-    (p, s), (q, t) = ((_whole_digits(arg.type) + arg.type.scale, arg.type.scale) for arg in args)
+    """Arguments as they are, and the type that Spark gives the result."""
+    (p, s), (q, t) = ((whole_digits(arg.type) + arg.type.scale, arg.type.scale) for arg in args)
     scale, whole = max(s, t), (p - s, q - t)
     alike = _at_one_scale(args)
     if max(arg.type.scale for arg in alike) < scale:  # a constant with zeros at its end, which count
@@ -320,10 +317,8 @@ def _of_decimals(op: str, args: tuple[Expr, ...]) -> Typed:
     if op == "mul":
         return args, decimal(p + q + 1, s + t)
     assert op == "div", op
-    scale, before = max(6, s + q + 1), p - s + t
-    if before + scale > DIGITS:  # Spark's digits behind the point would leave little room before it
-        scale = min(scale, DIGITS // 2)
-    return args, decimal(before + scale, scale)
+    scale = max(6, s + q + 1)
+    return args, decimal(p - s + t + scale, scale)
 
 
 def _in_digits(arg: Expr) -> Expr:
@@ -332,9 +327,7 @@ def _in_digits(arg: Expr) -> Expr:
         return Literal(None, Type("decimal", 1, 0))
     if isinstance(arg, Literal) and arg.type.is_integer and isinstance(arg.value, int):
         digits = len(str(abs(arg.value)))
-        return (
-            Literal(m.cast(arg.value, f"decimal({digits},0)"), Type("decimal", digits, 0)) if digits <= DIGITS else arg
-        )
+        return Literal(m.cast(arg.value, f"decimal({digits},0)"), Type("decimal", digits, 0))
     return arg
 
 
@@ -348,16 +341,16 @@ def _at_one_scale(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _exactly(arg: Literal, scale: int) -> Literal | None:
-    """The same number with another scale; None where that is not possible in a word."""
+    """The same number with another scale; None where that is not possible."""
     if arg.type.scale == scale:
         return arg
     if arg.value is None:
         return Literal(None, Type("decimal", max(scale, 1), scale))
-    units = Decimal(arg.value).scaleb(scale)  # type: ignore[arg-type]
-    if units != units.to_integral_value() or units.copy_abs() >= 10**DIGITS:
+    units = Decimal(arg.value).scaleb(scale, m.EXACT)  # type: ignore[arg-type]
+    if units != units.to_integral_value() or units.copy_abs() >= 10**PRECISION:
         return None
     digits = max(len(str(abs(int(units)))), scale, 1)
-    return Literal(units.to_integral_value().scaleb(-scale), Type("decimal", digits, scale))
+    return Literal(Decimal(int(units)).scaleb(-scale, m.EXACT), Type("decimal", digits, scale))
 
 
 def _options(op: str, args: Sequence[Expr], result: Type) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ None is null. Calendar functions take the name of the zone; without one it is UT
 which has none. These functions are slow and obvious on purpose: the interpreter is tested against them.
 
 Rule: every function is total with one exception. A division by zero, a cast that fails or a result that its type cannot
-hold is None; only a long that overflows, or a decimal that needs more than 18 digits, raises OverflowError.
+hold is None; only a long that overflows, or a decimal that needs more than 38 digits, raises OverflowError.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any
 
 from ebbflow.columns import zones
 from ebbflow.columns.ranges import BOUNDS, EPOCH
-from ebbflow.columns.schema import DIGITS, NULL, PRECISION
+from ebbflow.columns.schema import NULL, PRECISION
 
 Value = Any
 Asking = Callable[[], Value]  # an argument that is computed when it is asked for
 MOST = 2**63 - 1
-_EXACT = decimal.Context(prec=80, rounding=decimal.ROUND_HALF_UP)
+EXACT = decimal.Context(prec=120, rounding=decimal.ROUND_HALF_UP)
 
 
 def strict(fn: Callable[..., Value]) -> Callable[..., Value]:
@@ -43,8 +43,8 @@ def strict(fn: Callable[..., Value]) -> Callable[..., Value]:
 def fits(result: Value) -> Value:
     """A long or a decimal, if it has room; OverflowError if not.  Floats are never too large, only infinite."""
     if isinstance(result, Decimal):
-        if len(result.as_tuple().digits) > DIGITS:
-            raise OverflowError(f"{result} needs more than {DIGITS} digits")
+        if len(result.as_tuple().digits) > PRECISION:
+            raise OverflowError(f"{result} needs more than {PRECISION} digits")
     elif isinstance(result, int) and not NULL < result <= MOST:
         raise OverflowError(f"{result} does not fit a long")
     return result + 0.0 if isinstance(result, float) else result  # + 0.0: -0.0 becomes 0.0
@@ -55,15 +55,15 @@ def fits(result: Value) -> Value:
 
 def add(x: Value, y: Value, scale: int | None = None) -> Value:
     """scale: that a sum of decimals is rounded to, where its type has not all the digits behind the point."""
-    return fits(_rounded_to(_EXACT.add(x, y), scale) if _are_decimals(x, y) else x + y)
+    return fits(_rounded_to(EXACT.add(x, y), scale) if _are_decimals(x, y) else x + y)
 
 
 def sub(x: Value, y: Value, scale: int | None = None) -> Value:
-    return fits(_rounded_to(_EXACT.subtract(x, y), scale) if _are_decimals(x, y) else x - y)
+    return fits(_rounded_to(EXACT.subtract(x, y), scale) if _are_decimals(x, y) else x - y)
 
 
 def mul(x: Value, y: Value, scale: int | None = None) -> Value:
-    return fits(_rounded_to(_EXACT.multiply(x, y), scale) if _are_decimals(x, y) else x * y)
+    return fits(_rounded_to(EXACT.multiply(x, y), scale) if _are_decimals(x, y) else x * y)
 
 
 def div(x: Value, y: Value, scale: int | None = None) -> Value:
@@ -79,7 +79,7 @@ def quotient(x: Fraction, y: Fraction | int, scale: int) -> Decimal:
     """x / y with so many digits behind the point, halves away from zero."""
     units = x / y * 10**scale
     whole = math.floor(abs(units) + Fraction(1, 2))
-    return Decimal(-whole if units < 0 else whole).scaleb(-scale, _EXACT)
+    return Decimal(-whole if units < 0 else whole).scaleb(-scale, EXACT)
 
 
 def _are_decimals(x: Value, y: Value) -> bool:
@@ -108,16 +108,16 @@ def mod(x: Value, y: Value) -> Value:
     if isinstance(x, float):
         return fits(float("nan") if math.isinf(x) else math.fmod(x, y))
     if _are_decimals(x, y):
-        return fits(_EXACT.remainder(x, y))
+        return fits(EXACT.remainder(x, y))
     return fits(abs(x) % abs(y) * (-1 if x < 0 else 1))
 
 
 def neg(x: Value) -> Value:
-    return fits(-x)
+    return fits(EXACT.minus(x) if isinstance(x, Decimal) else -x)
 
 
 def absolute(x: Value) -> Value:
-    return fits(abs(x))
+    return fits(x.copy_abs() if isinstance(x, Decimal) else abs(x))
 
 
 def real(fn: Callable[[float], float]) -> Callable[[float], float]:
@@ -216,7 +216,7 @@ def _at_scale(x: Decimal, scale: int) -> Decimal:
     if abs(scale) > 400:
         return Decimal(0)
     return x.quantize(
-        Decimal(1).scaleb(-scale, _EXACT), context=decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
+        Decimal(1).scaleb(-scale, EXACT), context=decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
     )
 
 
@@ -571,7 +571,9 @@ def _to_timestamp(x: Value, zone: str | None) -> datetime | None:
     try:
         if isinstance(x, float):
             return EPOCH + timedelta(microseconds=math.floor(x * 1_000_000)) if math.isfinite(x) else None
-        return EPOCH + timedelta(microseconds=int(x * 1_000_000))
+        return EPOCH + timedelta(
+            microseconds=int(EXACT.multiply(x, 1_000_000) if isinstance(x, Decimal) else x * 1_000_000)
+        )
     except OverflowError:
         return None
 

@@ -18,10 +18,10 @@ from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
     DATE,
-    DIGITS,
     DOUBLE,
     LONG,
     NULL,
+    PRECISION,
     STRING,
     TIMESTAMP,
     Schema,
@@ -31,7 +31,7 @@ from ebbflow.errors import NotAnExpression, TypeMismatch, UnknownColumn, did_you
 from ebbflow.expressions import ast as w
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import VOID, as_written, cast, converted, decimal, typed
-from ebbflow.expressions.reference import MOST
+from ebbflow.expressions.reference import EXACT, MOST
 from ebbflow.expressions.typed import Column, Expr, Literal
 
 
@@ -121,7 +121,7 @@ def literal(value: object) -> Literal:
         if not NULL < value <= MOST:
             raise TypeMismatch(
                 f"the number {value} does not fit a long (64 bits).",
-                hint="Use a float, or a Decimal of up to 18 digits.",
+                hint="Use a float, or a Decimal of up to 38 digits.",
             )
         return Literal(int(value), LONG)
     if isinstance(value, float):
@@ -150,9 +150,9 @@ def _decimal(value: Decimal) -> Literal:
     _, digits, exponent = value.as_tuple()
     scale = max(0, -int(exponent))
     precision = max(len(digits) + max(int(exponent), 0), scale, 1)
-    if precision > DIGITS:
-        raise TypeMismatch(f"the decimal {value} has more than {DIGITS} digits.", hint="Round it, or use a float.")
-    return Literal(value.quantize(Decimal(1).scaleb(-scale)), decimal(precision, scale))
+    if precision > PRECISION:
+        raise TypeMismatch(f"the decimal {value} has more than {PRECISION} digits.", hint="Round it, or use a float.")
+    return Literal(value.quantize(Decimal(1).scaleb(-scale), context=EXACT), decimal(precision, scale))
 
 
 def unknown_column(looks: str, name: object, names: Iterable[str], more: str = "") -> UnknownColumn:

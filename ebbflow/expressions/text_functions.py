@@ -329,7 +329,7 @@ def format_number(x: Any, digits: int) -> str | None:
     if isinstance(x, float) and not math.isfinite(x):
         return "NaN" if x != x else "∞" if x > 0 else "-∞"
     exact = _rounded(Decimal(x), digits, ROUND_HALF_EVEN)
-    shown = f"{abs(exact):,f}"
+    shown = f"{exact.copy_abs():,f}"
     return f"-{shown}" if exact < 0 or (exact == 0 and x < 0) else shown
 
 
@@ -395,7 +395,7 @@ def _pointed(value: float | Decimal, kind: str, flags: str, digits: int) -> str:
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     exact = Decimal(repr(value)) if isinstance(value, float) else value
     if kind == "f":
-        text = f"{abs(_rounded(exact, digits, ROUND_HALF_UP)):{',' if ',' in flags else ''}f}"
+        text = f"{_rounded(exact, digits, ROUND_HALF_UP).copy_abs():{',' if ',' in flags else ''}f}"
     else:
         text = f"{abs(value):.{digits}e}"
     return _signed(text, value < 0, flags)

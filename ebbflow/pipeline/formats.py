@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StructType
 
-from ebbflow.columns.schema import DIGITS, LONG, NULL, Field, Schema, Type
+from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import NoKey, TypeMismatch, WrongTime
 from ebbflow.expressions.resolve import unknown_column
@@ -438,10 +438,6 @@ class _Shaping:
                 there = F.col(f"_d{number}") > 0 if self.key else F.col(f"_d{number}") != 0
                 missing = f'"{plain(wanted.name)}" is null, and the schema of the input says not null'
                 reasons.append(F.when(there & value.isNull(), F.lit(missing)))
-            if wanted.type.precision > DIGITS:
-                first = F.lit(f"1e{DIGITS - wanted.type.scale}").cast(str(wanted.type))
-                wide = F.lit(f'"{plain(wanted.name)}" holds more than {DIGITS} digits')
-                reasons.append(F.when(counts & (F.abs(value) >= first), wide))
             if wanted.name in self.key:
                 reasons.append(F.when(value.isNull(), F.lit(f'the key "{plain(wanted.name)}" is null')))
         return columns, reasons

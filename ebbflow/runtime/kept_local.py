@@ -272,7 +272,7 @@ class DurableRuntime:
                 section = f"buffered/{i}/{name}"
                 if section in self._found:
                     words = self._journal_of(section).read(self._found.pop(section))
-                    rows = rows_of(words, len(cell.schema), self.local.coordinates)
+                    rows = rows_of(words, cell.schema.width, self.local.coordinates)
                     _, left = split({name: [rows]}, part.frontier)
                     if name in left:
                         part.buffered[name] = left[name]

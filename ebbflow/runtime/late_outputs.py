@@ -73,7 +73,7 @@ def recall(hosts: list[Host], graph: Graph, output: str) -> dict[str, tuple[Host
     found = {}
     for source in graph.nodes:
         if isinstance(source, n.Input) and not source.name.startswith(SHOWN):
-            held = ((host, holder(host, source.name, len(source.schema))) for host in hosts)
+            held = ((host, holder(host, source.name, source.schema.width)) for host in hosts)
             host, cell = next(((host, cell) for host, cell in held if cell is not None), (None, None))
             if host is None or cell is None:
                 raise NotKept(

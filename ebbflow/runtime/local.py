@@ -76,7 +76,7 @@ class LocalRuntime:
         self.watches = False  # whether it is asked of all results
         self.begun: list[Part] = []  # where an advance has begun that neither counts yet nor was taken back
         self.frontiers: dict[str, Antichain] = {}
-        self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
+        self.lanes = {name: cell.schema.width for part in self.parts for name, cell in part.host.plan.outputs.items()}
         self.part_of = {name: part for part in self.parts for name in part.host.plan.outputs}
 
     @property
@@ -274,7 +274,7 @@ class LocalRuntime:
             part.host.close()
             self.done.pop(name, None)
             raise
-        self.lanes[name], self.part_of[name] = len(part.host.plan.outputs[name].schema), part
+        self.lanes[name], self.part_of[name] = part.host.plan.outputs[name].schema.width, part
         self.parts.append(part)
         return since
 

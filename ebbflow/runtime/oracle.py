@@ -23,15 +23,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from ebbflow.columns.lanes import by_column
 from ebbflow.columns.ranges import EPOCH
-from ebbflow.columns.schema import DIGITS, LONG, NULL, PRECISION, Field, Schema, Type
+from ebbflow.columns.schema import LONG, NULL, PRECISION, Field, Schema, Type
+from ebbflow.columns.wide_words import number_of, words_of
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of, split
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.errors import STAYS, EbbflowError, FunctionFailed, NeverSettles, NumberOverflow
 from ebbflow.expressions.operations import IN_TURN, OPERATIONS
-from ebbflow.expressions.reference import quotient
+from ebbflow.expressions.reference import EXACT, quotient
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.limits import WORD
 from ebbflow.runtime.contract import Guard
@@ -42,6 +44,7 @@ Time = tuple[int, ...]
 Collection = dict[Record, int]
 History = list[tuple[Record, Time, int]]
 
+WIDE = 10 ** (PRECISION + 1)  # added to a decimal that is two words, so that null is less than any, as elsewhere
 PATIENCE = 10_000  # rounds after which an unbounded loop counts as one that never settles
 
 
@@ -135,7 +138,7 @@ class Values:
             case "timestamp" | "timestamp_ntz":
                 return EPOCH + datetime.timedelta(microseconds=lane)
             case "decimal":
-                return decimal.Decimal(lane).scaleb(-type.scale)
+                return decimal.Decimal(units(type, lane)).scaleb(-type.scale, EXACT)
         return lane
 
     def encode(self, type: Type, value: Any) -> int:
@@ -151,7 +154,7 @@ class Values:
             case "timestamp" | "timestamp_ntz":
                 return (value - EPOCH) // datetime.timedelta(microseconds=1)
             case "decimal":
-                return int(decimal.Decimal(value).scaleb(type.scale).to_integral_exact())
+                return in_digits(int(decimal.Decimal(value).scaleb(type.scale, EXACT).to_integral_exact()), type)
         return in_range(int(value))
 
     def order(self, type: Type, lane: int) -> Any:
@@ -175,10 +178,37 @@ def in_range(number: int) -> int:
     return number
 
 
-def in_digits(units: int) -> int:
-    if abs(units) >= 10**DIGITS:
-        raise NumberOverflow(f"{units} has more than {DIGITS} digits.")
-    return units
+def in_digits(number: int, type: Type) -> int:
+    """The lane of a decimal, which is so many units of its last digit."""
+    if abs(number) > type.most:
+        raise NumberOverflow(f"{number} has more than {type.precision} digits.")
+    return number + WIDE if type.is_wide else number
+
+
+def units(type: Type, lane: int) -> int:
+    """The number that a lane of a decimal, or of an integer, stands for."""
+    return lane - WIDE if type.is_wide else lane
+
+
+def records_of(lanes: np.ndarray, schema: Schema) -> list[Record]:
+    """Rows as the oracle has them: one number for each column."""
+    columns = [
+        [NULL if first == NULL else number_of(first, second) + WIDE for first, second in zip(*lane.tolist())]
+        if kind.is_wide
+        else lane.tolist()
+        for lane, kind in zip(by_column(lanes, schema), schema.types, strict=True)
+    ]
+    return list(zip(*columns, strict=True)) if columns else [()] * lanes.shape[1]
+
+
+def words_of_record(record: Record, schema: Schema) -> Record:
+    """The same as the words of the lanes."""
+    if not schema.is_wide:
+        return record
+    found: list[int] = []
+    for lane, kind in zip(record, schema.types, strict=True):
+        found += [lane] if not kind.is_wide else (NULL, NULL) if lane == NULL else words_of(lane - WIDE)
+    return tuple(found)
 
 
 def row_function(expr: Expr, schema: Schema, values: Values) -> Callable[[Record], int]:
@@ -334,11 +364,12 @@ def aggregate(op: str, at: int, type: Type, group: Collection, values: Values) -
         case "sum" | "avg" if count == 0:  # as many rows taken away as there are
             return NULL
         case "sum" if type.name == "decimal":
-            return in_digits(sum(lane * weight for lane, weight in weights.items()))
+            added = sum(units(type, lane) * weight for lane, weight in weights.items())
+            return in_digits(added, kind_of(op).gives(type))
         case "avg" if type.name == "decimal":
             more = min(type.scale + 4, PRECISION) - type.scale
-            exact = Fraction(sum(lane * weight for lane, weight in weights.items()) * 10**more)
-            return in_digits(int(quotient(exact, count, 0)))
+            exact = Fraction(sum(units(type, lane) * weight for lane, weight in weights.items()) * 10**more)
+            return in_digits(int(quotient(exact, count, 0)), kind_of(op).gives(type))
         case "sum" if not type.is_float:
             return in_range(sum(lane * weight for lane, weight in weights.items()))
         case "sum":
@@ -719,8 +750,9 @@ class OracleRuntime:
         self.ready: dict[str, History] = {name: [] for name in self.outputs}
 
     def feed(self, name: str, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray) -> None:
-        rows = zip(np.asarray(lanes).T.tolist(), np.asarray(times).tolist(), np.asarray(diffs).tolist(), strict=True)
-        self.buffer[name].extend((tuple(record), tuple(time), diff) for record, time, diff in rows)
+        records = records_of(np.asarray(lanes), self.graph.schemas[self.inputs[name]])
+        rows = zip(records, np.asarray(times).tolist(), np.asarray(diffs).tolist(), strict=True)
+        self.buffer[name].extend((record, tuple(time), diff) for record, time, diff in rows)
 
     def advance(self, frontiers: dict[str, tuple[Time, ...]]) -> None:
         grown = {name: self.history[name] + self.buffer[name] for name in self.inputs}
@@ -746,8 +778,9 @@ class OracleRuntime:
 
     def take(self, output: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         changes, self.ready[output] = self.ready[output], []
-        width, coordinates = len(self.graph.schemas[self.outputs[output]]), len(self.graph.coordinates)
-        lanes = np.array([record for record, _, _ in changes], np.int64).reshape(len(changes), width).T.copy()
+        schema, coordinates = self.graph.schemas[self.outputs[output]], len(self.graph.coordinates)
+        rows = [words_of_record(record, schema) for record, _, _ in changes]
+        lanes = np.array(rows, np.int64).reshape(len(changes), schema.width).T.copy()
         times = np.array([time for _, time, _ in changes], np.int64).reshape(len(changes), coordinates)
         return lanes, times, np.array([diff for _, _, diff in changes], np.int64)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from ebbflow.columns.lanes import from_lane, to_lane
+from ebbflow.columns.lanes import from_lane, from_words, to_lane, to_words
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -30,21 +30,37 @@ from ebbflow.columns.schema import (
 )
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import EbbflowError, NumberOverflow
-from ebbflow.expressions import function_steps, number_functions
+from ebbflow.expressions import function_steps, number_functions, reference
 from ebbflow.expressions import interpreter as e
 from ebbflow.expressions.operations import FUNCTIONS, OPERATIONS, cast, evaluate, in_zone, typed
 from ebbflow.expressions.typed import Call, Column, Literal, columns_of
 from ebbflow.native.kernel import address_of, memory
 
 DECIMAL, COARSE, WIDE = Type("decimal", 18, 4), Type("decimal", 7, 0), Type("decimal", 38, 20)
-TYPES = [LONG, INT, DOUBLE, FLOAT, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, DECIMAL, COARSE, WIDE]
+LONGER = Type("decimal", 24, 2)
+TYPES = [
+    LONG,
+    INT,
+    DOUBLE,
+    FLOAT,
+    BOOLEAN,
+    STRING,
+    BINARY,
+    DATE,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DECIMAL,
+    COARSE,
+    WIDE,
+    LONGER,
+]
 TARGETS = [
     *TYPES,
     SHORT,
     BYTE,
     *(Type("decimal", p, s) for p, s in [(5, 2), (18, 18), (28, 4), (38, 0), (38, 38), (24, 20)]),
 ]
-EXACT = [LONG, INT, DECIMAL, COARSE, WIDE]
+EXACT = [LONG, INT, DECIMAL, COARSE, WIDE, LONGER]
 ZONES = [None, "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "-07:30", "Pacific/Apia"]
 CHANGES = [
     datetime(2024, 3, 10, 7),
@@ -78,7 +94,8 @@ TEXTS = [
 def decimals(kind):
     room = kind.most
     edges = st.sampled_from([0, 1, -1, 5, 15, 50, -50, 5000, room, -room])
-    return (st.integers(-room, room) | edges).map(lambda n: Decimal(n).scaleb(-kind.scale))
+    sizes = st.integers(0, kind.precision).flatmap(lambda n: st.integers(-(10**n) + 1, 10**n - 1))
+    return (sizes | edges).map(lambda n: Decimal(n).scaleb(-kind.scale, reference.EXACT))
 
 
 def integers(bits):
@@ -106,6 +123,7 @@ VALUES = {
     DECIMAL: decimals(DECIMAL),
     COARSE: decimals(COARSE),
     WIDE: decimals(WIDE),
+    LONGER: decimals(LONGER),
 }
 NAMES = {kind: [f"{kind.name}{kind.precision}_{i}" for i in range(2)] for kind in TYPES}
 SCHEMA = Schema(tuple(Field(name, kind) for kind, names in NAMES.items() for name in names))
@@ -262,28 +280,34 @@ def in_block(prog, lanes, columns=1):
     return [[int(memory()[int(side[2 * k]) + int(i) * int(side[2 * k + 1])]) for i in rows] for k in range(columns)]
 
 
+def words_of(row, pool):
+    return (word for f in SCHEMA for word in to_words(row[f.name], f.type, pool))
+
+
 def check(expr, rows):
     pool = Pool()
-    lanes = np.array([[to_lane(row[f.name], f.type, pool) for row in rows] for f in SCHEMA], np.int64)
+    lanes = np.array([[*words_of(row, pool)] for row in rows], np.int64).T.copy()
     wanted = [plain(expr, row) for row in rows]
-    words = [w if w == "overflow" else to_lane(w, expr.type, pool) for w in wanted]
+    words = [w if w == "overflow" else to_words(w, expr.type, pool) for w in wanted]
+    wide = expr.type.words
     prog = e.program([expr], None, SCHEMA, pool)
     if prog is not None:
         for i, word in enumerate(words):
-            kept, found = interpreted(prog, np.ascontiguousarray(lanes[:, i]))
-            shown = expr, rows[i], wanted[i], from_lane(found[0], expr.type, pool)
-            assert kept < 0 if word == "overflow" else (kept, found) == (1, [word]), shown
+            kept, found = interpreted(prog, np.ascontiguousarray(lanes[:, i]), wide)
+            shown = expr, rows[i], wanted[i], from_words(found, expr.type, pool)
+            assert kept < 0 if word == "overflow" else (kept, found) == (1, list(word)), shown
         if e.runs_in_blocks(prog):
-            many, wanted_of_many = np.tile(lanes, MANY), None if "overflow" in words else [words * MANY]
-            assert in_block(prog, many) == wanted_of_many, expr  # lanes that lie side by side
-            assert in_block(prog, np.asfortranarray(many)) == wanted_of_many, expr  # rows that do
+            many = np.tile(lanes, MANY)
+            wanted_of_many = None if "overflow" in words else [list(lane) * MANY for lane in zip(*words)]
+            assert in_block(prog, many, wide) == wanted_of_many, expr  # lanes that lie side by side
+            assert in_block(prog, np.asfortranarray(many), wide) == wanted_of_many, expr  # rows that do
     if "overflow" in words:
         with pytest.raises(NumberOverflow):
             e.outside([expr], None, SCHEMA, pool, lanes)
     else:
         found, keep = e.outside([expr], None, SCHEMA, pool, lanes)
-        values = [from_lane(lane, expr.type, pool) for lane in found[0]]
-        assert found[0].tolist() == words, (expr, wanted, values)
+        values = [from_words(lane, expr.type, pool) for lane in found.T]
+        assert list(map(tuple, found.T.tolist())) == words, (expr, wanted, values)
         assert keep.all()
 
 

@@ -13,7 +13,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from ebbflow import functions as ours
 from ebbflow.columns.ddl import schema_of, type_of
 from ebbflow.columns.lanes import arrow_type, from_lane, to_lane
 from ebbflow.columns.ranges import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
-from ebbflow.columns.schema import DIGITS, FLOAT, NULL, PRECISION, Field, Schema, Type
+from ebbflow.columns.schema import FLOAT, NULL, PRECISION, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import EbbflowError, NumberOverflow
 from ebbflow.expressions import interpreter as e
@@ -186,10 +185,6 @@ def is_minus_zero(value: Any) -> bool:
     return isinstance(value, float) and value == 0 and math.copysign(1, value) < 0
 
 
-def digits_of(value: Any) -> int:
-    return len(value.as_tuple().digits) if isinstance(value, Decimal) else 0
-
-
 def one_zero(found: Found) -> bool:
     return any(map(is_minus_zero, found.values)) or (is_minus_zero(found.theirs) and found.ours == 0)
 
@@ -216,19 +211,8 @@ def doubles(found: Found) -> bool:
     return found.question.name in ("-", "+", "%") or math.isclose(found.ours, found.theirs, rel_tol=1e-6)
 
 
-def eighteen_digits(found: Found) -> bool:
-    if found.ours is not REFUSED or found.type.name != "decimal":
-        return False
-    return found.theirs is None or digits_of(found.theirs) > DIGITS or found.question.name in ("greatest", "least")
-
-
-def shorter_quotient(found: Found) -> bool:
-    if not found.question.name.startswith("/") or found.type.name != "decimal" or found.ours is REFUSED:
-        return False
-    if found.is_type:
-        return found.type.scale < type_of(found.kind).scale
-    unit = Decimal(1).scaleb(-found.type.scale)
-    return found.theirs is None or abs(found.ours - found.theirs) <= unit / 2
+def without_digits(found: Found) -> bool:
+    return found.ours is REFUSED and found.type.name == "decimal" and found.theirs is None
 
 
 def exactly_compared(found: Found) -> bool:
@@ -317,17 +301,10 @@ DIFFERENCES = [
         doubles,
     ),
     Difference(
-        "18 digits of a decimal",
-        "types have up to 38 digits, as Spark's; a value that needs more than 18 refuses the step.",
-        "holds 38 digits, and gives null (with ANSI: raises) beyond.",
-        eighteen_digits,
-    ),
-    Difference(
-        "digits of a quotient",
-        "a quotient of decimals whose type has more than 18 digits has at most nine behind its point: of two "
-        "decimal(18,2) it is a decimal(27,9).",
-        "up to 20 and more digits behind the point: decimal(38,20).",
-        shorter_quotient,
+        "a decimal without room",
+        "a sum, product or quotient of more digits than its type has, which are 38 at most, refuses the step.",
+        "gives null, with ANSI raises.",
+        without_digits,
     ),
     Difference(
         "comparing very wide decimals",

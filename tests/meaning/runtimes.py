@@ -14,7 +14,7 @@ import numpy as np
 
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, complete, lower_envelope
+from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, complete, lower_envelope, words_of_record
 from tests.meaning.histories import Change, Step
 
 Changes = dict[tuple[tuple[int, ...], Time], int]  # (record, time) -> diff
@@ -91,13 +91,22 @@ class Disagreement(AssertionError):
     """A runtime and the oracle do not say the same."""
 
 
-def encoded(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
-    """Changes of Python values as (record, time, diff) of lanes, by input."""
+def histories(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
+    """Changes of Python values as (record, time, diff), by input; records as the oracle has them."""
     types = {node.name: node.schema.types for node in graph.nodes if type(node).__name__ == "Input"}
     found: dict[str, list] = {name: [] for name in types}
     for name, row, time, diff in changes:
         found[name].append((tuple(map(values.encode, types[name], row)), time, diff))
     return found
+
+
+def encoded(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
+    """The same, with the words of lanes as records."""
+    schemas = {node.name: node.schema for node in graph.nodes if type(node).__name__ == "Input"}
+    return {
+        name: [(words_of_record(record, schemas[name]), time, diff) for record, time, diff in rows]
+        for name, rows in histories(graph, changes, values).items()
+    }
 
 
 def arrays(rows: list, width: int, coordinates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -120,10 +129,13 @@ def taken(runtime, output: str) -> Changes:
 def expected(graph: Graph, steps: list[Step], pool: Pool) -> dict[str, Changes]:
     """The oracle's changes of every output, at all times."""
     meaning = Meaning(graph, pool)
-    history = encoded(graph, (change for step in steps for change in step.changes), meaning.values)
+    history = histories(graph, (change for step in steps for change in step.changes), meaning.values)
     asked = Histories(meaning, history)
     outputs = {node.name: i for i, node in enumerate(graph.nodes) if type(node).__name__ == "Output"}
-    found = {name: {(record, time): diff for record, time, diff in asked.changes(i)} for name, i in outputs.items()}
+    found = {
+        name: {(words_of_record(record, graph.schemas[i]), time): diff for record, time, diff in asked.changes(i)}
+        for name, i in outputs.items()
+    }
     found["largest weight"] = max((m.largest() for m in asked.moments.values()), default=0)
     return found
 

@@ -624,10 +624,10 @@ MUTANTS = [
         claim="test_decimals_near_their_end_are_right_or_refused and means",
     ),
     Mutant(
-        "a mean of decimals of more than 18 digits is said",
-        "operators/reduce/answers.py",
-        "            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL\n",
-        "            fit = True\n",
+        "a mean of decimals of more digits than its type has is said",
+        "columns/wide_sums.py",
+        "    if inside and is_below(high, low, t1, t0):\n",
+        "    if inside:\n",
         claim="test_decimals_near_their_end_are_right_or_refused and sums",
     ),
     Mutant(

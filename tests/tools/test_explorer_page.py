@@ -16,7 +16,7 @@ from ebbflow.tools.explorer import page, recording
 from tests import browsing, explored
 from tests.browsing import choose, click, opened, shown_cells, shown_rows
 from tests.meaning.cases import make_case
-from tests.meaning.runtimes import encoded
+from tests.meaning.runtimes import histories
 
 FLUENT = 500  # milliseconds: far more than a frame, far less than a person waits; what was measured is in the report
 
@@ -92,7 +92,7 @@ def test_every_cell_shows_what_the_oracle_says(browser, tmp_path):
         given = recorded(graph, case.steps)
         tab = opened(browser, page.written(page.html(given), tmp_path / f"{number}.html").path)
         meaning = Meaning(graph, pool)
-        asked = Histories(meaning, encoded(graph, (c for s in case.steps for c in s.changes), meaning.values))
+        asked = Histories(meaning, histories(graph, (c for s in case.steps for c in s.changes), meaning.values))
         for i in [i for i in range(len(graph.nodes)) if not graph.scopes[i]]:
             tab.evaluate(f"explorer.choose({i})")
             right: dict[str, list[int]] = {}

@@ -123,7 +123,8 @@ class InputBuffer:
         self.name, self.schema, self.coordinates = node.name, node.schema, coordinates
         self.frontier: Antichain = ((0,) * len(coordinates),)
         self.key = tuple(node.schema.index(name) for name in node.key)
-        self._keyed = Keyed(len(node.schema), self.key) if self.key else None
+        self.key_lanes = node.schema.lanes_of(node.key)
+        self._keyed = Keyed(node.schema.width, tuple(self.key_lanes)) if self.key else None
         self._pool, self._text_id = pool, text_id
         self._types = node.schema.types
         self._never_null = tuple(sorted({*self.key, *node.schema.never_null}))
@@ -208,6 +209,8 @@ class InputBuffer:
             if word is None:
                 return None
             found.append(word)
+            if type_.is_wide:
+                return None
         return None if any(row[i] is None for i in self._never_null) else found
 
     def _word(self, value: Any, type_: Type) -> int | None:
@@ -239,7 +242,7 @@ class InputBuffer:
             type(column) is not np.ndarray or column.dtype != np.int64 or column.shape != (count,) for column in columns
         ):
             return False
-        width = len(self.schema)
+        width = self.schema.width
         found = np.empty((width + 2, count), np.int64)
         found[-1] = diff if type(diff) is int and -END <= diff <= END else 0
         for lane, column in zip(found, columns):
@@ -270,7 +273,7 @@ class InputBuffer:
         found = reader.read(rows, self._pool) if reader is not None else None
         if found is None or self._lacks(found):
             return False
-        width, count = len(self.schema), found.shape[1]
+        width, count = self.schema.width, found.shape[1]
         times = repeated(moment, count) if moment is not None else found[width : width + 1].T
         if moment is None and count and int(times.min()) < self.frontier[0][0]:
             return False
@@ -326,12 +329,12 @@ class InputBuffer:
 
     def _lacks(self, lanes: Array) -> bool:
         """Whether a value is missing in a column that is declared not null."""
-        return any((lanes[i] == NULL).any() for i in self._never_null)
+        return any((lanes[self.schema.starts[i]] == NULL).any() for i in self._never_null)
 
     def _refuse_null(self, verb: str, schema: Schema, lanes: Array, diffs: Array) -> None:
         counted = diffs > 0 if self.key else diffs != 0  # a deletion by key need not say what the row was
         for i in schema.never_null:
-            missing = counted & (lanes[i] == NULL)
+            missing = counted & (lanes[schema.starts[i]] == NULL)
             if missing.any() and schema.names[i] not in (self.schema.names[k] for k in self.key):
                 raise TypeMismatch(
                     f'{verb} finds no value for "{plain(schema.names[i])}" of "{plain(self.name)}" in row '
@@ -431,7 +434,7 @@ class InputBuffer:
 
     def keyed_rows(self) -> Array:
         """The row of every key, int64[lanes + 1, n], and whether it is there."""
-        return self._keyed.all() if self._keyed is not None else np.empty((len(self.schema) + 1, 0), np.int64)
+        return self._keyed.all() if self._keyed is not None else np.empty((self.schema.width + 1, 0), np.int64)
 
     def __len__(self) -> int:
         """How many rows of keys there are, about."""
@@ -469,7 +472,7 @@ class InputBuffer:
 
     def _flush(self) -> None:
         if self._words:
-            width = len(self.schema)
+            width = self.schema.width
             rows = np.array(self._words, np.int64).reshape(-1, width + len(self.coordinates) + 1).T.copy()
             block = Changes(rows[:width], rows[width:-1].T, rows[-1])
             # no call between the two: an interruption would leave the rows twice, or nowhere
@@ -716,19 +719,20 @@ class InputBuffer:
                 hint=did_you_mean(more[0], self.schema.names) or "Leave it out, or name it as time= or diff=.",
             )
         if not count:
-            return np.empty((len(schema), 0), np.int64)
+            return np.empty((schema.width, 0), np.int64)
         lanes = encode({name: columns[name] for name in schema.names}, schema, self._pool)
         for i, look in self._matchers.items():
-            lanes[i] = look.at_ids(lanes[i], self._pool)
+            at = schema.starts[i]
+            lanes[at] = look.at_ids(lanes[at], self._pool)
         return lanes
 
     def _edits_by_key(self, verb: str, schema: Schema, lanes: Array, diffs: Array) -> Array:
         """Whole rows for edits, with nothing in the columns that a deletion by key leaves out."""
-        key = [schema.index(self.schema.names[i]) for i in self.key]
-        empty = lanes[key] == NULL
+        names = [self.schema.names[i] for i in self.key]
+        empty = lanes[[schema.lanes(name).start for name in names]] == NULL
         if empty.any():
             row = int(np.argmax(empty.any(axis=0)))
-            column = schema.names[key[int(np.argmax(empty[:, row]))]]
+            column = names[int(np.argmax(empty[:, row]))]
             raise NoKey(
                 f'{verb} finds no value for the key "{plain(column)}" of "{plain(self.name)}" in row {row}.',
                 hint="A key is never null: it says which row is meant.",
@@ -743,8 +747,8 @@ class InputBuffer:
             )
         if len(schema) == len(self.schema):
             return lanes
-        rows = np.full((len(self.schema), lanes.shape[1]), NULL, np.int64)
-        rows[list(self.key)] = lanes[key]
+        rows = np.full((self.schema.width, lanes.shape[1]), NULL, np.int64)
+        rows[self.schema.lanes_of(names)] = lanes[schema.lanes_of(names)]
         return rows
 
 

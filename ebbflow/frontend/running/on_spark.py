@@ -66,7 +66,7 @@ def _told(given: InputBuffer, verb: str, frame: Any, time: Any, diff: Any) -> tu
         "verb": verb,
         "input": given.name,
         "schema": schema_json(given.schema),
-        "key": list(given.key),
+        "key": given.key_lanes,
         "times": times,
         "diff": counted,
         "order": order,
@@ -126,7 +126,7 @@ def _take_in(session: Session, staged: Any) -> None:
 
 def _in_turn(given: InputBuffer, lanes: Any, times: Any, diffs: Any, order: Any) -> tuple[Any, Any, Any]:
     """Edits of keys in the order in which they count."""
-    keys = lanes[list(given.key)]
+    keys = lanes[given.key_lanes]
     at = np.lexsort([order, times[:, 0], *keys[::-1]])
     same = (keys[:, at[1:]] == keys[:, at[:-1]]).all(axis=0) & (times[at[1:], 0] == times[at[:-1], 0])
     again = same & (order[at[1:]] == order[at[:-1]]) & (lanes[:, at[1:]] != lanes[:, at[:-1]]).any(axis=0)

@@ -154,14 +154,14 @@ class OutputLog:
         if len(self.since) == 1 and (len(begin) == 1 or not recent):
             past = [part for part in self._log if not any(part is other for other in recent)]
             lanes, diffs = (
-                added_up(past) if past else (np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64))
+                added_up(past) if past else (np.empty((self.schema.width, 0), np.int64), np.empty(0, np.int64))
             )
             self._log = [Changes(lanes, np.tile(np.array(begin, np.int64), (len(diffs), 1)), diffs), *recent]
         else:
             whole = joined(self._log)
             times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))
             lanes, diffs = consolidated(np.concatenate([whole.lanes, times.T]), whole.diffs)
-            self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
+            self._log = [Changes(lanes[: self.schema.width], lanes[self.schema.width :].T, diffs)]
         self._in_log = self._summed = sum(len(part.diffs) for part in self._log)
 
     def all(self) -> Changes | None:
@@ -201,7 +201,7 @@ class OutputLog:
         if self._in_log > self._summed:
             self._sum_up()
         if self._in_log == 0:
-            return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
+            return np.empty((self.schema.width, 0), np.int64), np.empty(0, np.int64)
         whole = joined([part for part in self._log if len(part.diffs)])
         if (
             len(self._log) == 1

@@ -207,7 +207,7 @@ class Reader:
         from_, to = (None if cut is None else self._cut("changes", cut) for cut in (since, until))
         with self._lock:
             log = self._output(name).log
-            found = log.all() or nothing(len(schema), len(self._coordinates))
+            found = log.all() or nothing(schema.width, len(self._coordinates))
         kept = np.ones(len(found.diffs), bool)
         if from_ is not None:
             self._refuse_summed(log, from_, "since")
@@ -307,7 +307,7 @@ class Reader:
             if len(beside := deltas[0][1].beside):
                 log.since = _antichain(beside[1:].reshape(-1, width).tolist())
             words = Journal(lambda: np.empty(0, np.int64)).read(deltas)
-            log.take_up(changes_of(words, len(schema), width))
+            log.take_up(changes_of(words, schema.width, width))
         self._learn(record)
         used = {*chain, *self._chain(state, TEXT), *(f for o in self._known.values() for f in o.chain)}
         self._sections = {file: found for file, found in self._sections.items() if file in used}

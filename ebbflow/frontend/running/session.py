@@ -255,9 +255,9 @@ class Session:
 
     def _row_told(self, schema: Schema, lanes: Array) -> str:
         """A row as people read it."""
-        from ebbflow.columns.lanes import from_lane
+        from ebbflow.columns.lanes import row_of
 
-        values = [from_lane(int(lane), type_, self._pool) for lane, type_ in zip(lanes, schema.types)]
+        values = row_of(lanes.tolist(), schema, self._pool)
         return ", ".join(f"{name}={value!r:.60}" for name, value in zip(schema.names, values)) or "()"
 
     def __enter__(self) -> Session:
@@ -949,7 +949,7 @@ class Session:
         return self._as_table(shown, found if cursor is None else _from(found, cursor))
 
     def _nothing(self, shown: OutputLog) -> Changes:
-        return nothing(len(shown.schema), len(self._coordinates))
+        return nothing(shown.schema.width, len(self._coordinates))
 
     @overload
     def snapshot(self, name: str, at: Any = None, as_spark: Literal[False] = False) -> Table: ...

@@ -129,7 +129,8 @@ def in_order(lanes: Lanes, order: NDArray[np.int64]) -> Lanes:
 
 def sort_keys(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[Lanes]:
     """Columns of numbers that order rows as the values do: lanes, but text by its text."""
-    return [_text_ranks(lane, pool) if type_.is_text else lane for lane, type_ in zip(lanes, schema.types, strict=True)]
+    texts = {at for at, type_ in zip(schema.starts, schema.types, strict=True) if type_.is_text}
+    return [_text_ranks(lane, pool) if i in texts else lane for i, lane in enumerate(lanes)]
 
 
 def _text_ranks(ids: Lanes, pool: Pool | None) -> Lanes:
@@ -360,10 +361,10 @@ class Table:
             texts, pool = self.record.texts, self._pool
             if texts is not None and pool is not None and (found := pool.rows(words, texts)) is not None:
                 return found
-        return self._few() if count <= FEW else self._first(count)
+        return self._few() if count <= FEW and not self.record.is_wide else self._first(count)
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if self._count <= FEW:
+        if self._count <= FEW and not self.record.is_wide:
             return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
@@ -642,14 +643,15 @@ def _rest(total: int, n: int) -> str:
 def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
     """The columns as Python values; whole numbers need no Arrow between."""
     columns: list[list[Any]] = []
-    for i, field in enumerate(schema):
+    for at, field in zip(schema.starts, schema):
         if field.type.is_integer:
-            column = lanes[i].tolist()
+            column = lanes[at].tolist()
             columns.append([None if value == NULL else value for value in column] if NULL in column else column)
         else:
             from ebbflow.columns.lanes import python_values
 
-            columns.append(python_values(lanes[i], field.type, pool))
+            lane = lanes[at : at + 2] if field.type.is_wide else lanes[at]
+            columns.append(python_values(lane, field.type, pool))
     return columns
 
 

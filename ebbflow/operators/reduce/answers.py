@@ -14,7 +14,6 @@ import numpy as np
 
 from ebbflow.columns.exact_sums import (
     FLOAT_WORDS,
-    LARGEST_DECIMAL,
     float_add,
     float_read,
     int_add,
@@ -26,6 +25,7 @@ from ebbflow.columns.exact_sums import (
 )
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import text_compare
+from ebbflow.columns.wide_sums import WIDE_WORDS, mean_word, total_word, wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import Node
@@ -38,8 +38,11 @@ DISTINCT_BY_VALUE = 6  # a distinct of whole records that are kept by part of th
 WINDOWED = 7  # every row, with what its place among the others says of it
 # ---- an aggregate in a description: op, lane (or column of the accumulator), shape ------------------
 # What a lane is: a whole number, a float, a text, or a decimal, behind which stands how many digits its mean has more.
-WHOLE, REAL, TEXT, SCALED = 0, 1, 2, 3
-AGGREGATE = 4
+# An answer that is two words is described twice, for its first word and for its second: of a decimal that is one word,
+# or of one that is two, which are this lane and the next.
+WHOLE, REAL, TEXT, SCALED, SCALED_FIRST, SCALED_SECOND, WIDE_FIRST, WIDE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
+# Behind that, what a decimal may come to: the largest word, or how many digits two words may have.
+AGGREGATE = 5
 
 
 @inline
@@ -66,8 +69,27 @@ def lane_compare(worker: Worker, a: int, b: int, shape: int) -> int:
 
 
 @inline
+def value_compare(worker: Worker, p: Words, q: Words, lane: int, shape: int) -> int:
+    """The same of the values of two rows."""
+    c = lane_compare(worker, p[lane], q[lane], shape)
+    if c == 0 and shape >= WIDE_FIRST:
+        c = lane_compare(worker, p[lane + 1], q[lane + 1], WHOLE)
+    return c
+
+
+@inline
 def mean_of_floats(total_lane: int, count: int) -> Any:
     return lane_of(float_of(total_lane) / np.float64(count))
+
+
+@inline
+def wide_answer(acc: Words, shape: int, is_mean: bool, count: int, digits: int, most: int) -> int:
+    """One of the two words of the sum or the mean of decimals, from their total; NULL if it has too many digits."""
+    w0 = acc[0]
+    w1 = acc[1]
+    w2 = acc[2] if shape >= WIDE_FIRST else w1 >> 63
+    second = shape == SCALED_SECOND or shape == WIDE_SECOND
+    return mean_word(w2, w1, w0, count, digits, most, second) if is_mean else total_word(w2, w1, w0, most, second)
 
 
 @inline
@@ -81,8 +103,13 @@ def exact_answer(worker: Worker, node: Node, a: Words, acc: Words, count: int, r
         fit = int_fits_decimal(acc)
         if a[0] == AVG:
             x = rounded_quotient(acc[0], acc[1], count, a[3])
-            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
+            fit = True
+        fit = fit and -a[4] <= x <= a[4]
         if fit:
+            return x
+    elif a[2] >= SCALED_FIRST:
+        x = wide_answer(acc, a[2], a[0] == AVG, count, a[3], a[4])
+        if x != NULL:
             return x
     elif a[0] == AVG:
         return int_quotient(acc, count)
@@ -134,13 +161,50 @@ def sort_by_lane(worker: Worker, order: Words, n: int, v: Words, step: int, lane
     while gap > 0:
         for i in range(gap, n):
             x = order[i]
-            key = v[x * step + 1 + lane]
+            key = v + x * step + 1
             j = i
-            while j >= gap and lane_compare(worker, v[order[j - gap] * step + 1 + lane], key, shape) > 0:
+            while j >= gap and value_compare(worker, v + order[j - gap] * step + 1, key, lane, shape) > 0:
                 order[j] = order[j - gap]
                 j -= gap
             order[j] = x
         gap //= 3
+
+
+@kernel
+def wide_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step: int, rank: int) -> int:
+    """The same of a decimal that is two words."""
+    op = a[0]
+    lane = a[1]
+    second = 1 if a[2] == WIDE_SECOND else 0
+    count = 0
+    if op == SUM or op == AVG:
+        acc = reserve(worker, worker.side, WIDE_WORDS)
+        for k in range(WIDE_WORDS):
+            acc[k] = 0
+        for i in range(vn):
+            at = v + i * step + 1 + lane
+            c = v[i * step]
+            if at[0] != NULL and c != 0:
+                count += c
+                wide_add(acc, at[0], at[1], c)
+        return NULL if count == 0 else exact_answer(worker, node, a, acc, count, rank)
+    order = reserve(worker, worker.side, vn + 1)
+    for i in range(vn):
+        order[i] = i
+    sort_by_lane(worker, order, vn, v, step, lane, WIDE_FIRST)
+    best = NULL
+    i = 0
+    while i < vn:
+        at = v + order[i] * step + 1
+        c = 0
+        while i < vn and value_compare(worker, at, v + order[i] * step + 1, lane, WIDE_FIRST) == 0:
+            c += v[order[i] * step]
+            i += 1
+        if at[lane] != NULL and c > 0:
+            if count == 0 or op == MAX:
+                best = at[lane + second]
+            count += 1
+    return count if op == COUNT_DISTINCT else best
 
 
 @kernel
@@ -157,6 +221,8 @@ def one_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step:
         for i in range(vn):
             count += v[i * step]
         return count
+    if shape >= WIDE_FIRST:
+        return wide_aggregate(worker, node, a, v, vn, step, rank)
     if op == COUNT_VALUES or op == SUM or op == AVG:
         acc = reserve(worker, worker.side, FLOAT_WORDS)
         for k in range(FLOAT_WORDS):

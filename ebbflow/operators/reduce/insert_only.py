@@ -23,6 +23,7 @@ from ebbflow.operators.reduce.answers import (
     MAX,
     MIN,
     NULL,
+    WIDE_FIRST,
     lane_compare,
 )
 from ebbflow.operators.reduce.corrections import emit_correction
@@ -50,15 +51,16 @@ MOST_EMITTED = 64  # entries that are looked through for each row
 def may_be_insert_only(node: Node, table: Table) -> bool:
     """Whether keys of a reduction can be computed from what was emitted: a distinct, or nothing but min and max.
 
-    It is kept, at rounds of at most one loop, and no join has to find the new corrections in the table itself.
+    Each is of one word. It is kept, at rounds of at most one loop, and no join has to find the new corrections in the
+    table itself.
     """
     op = node.op
     if node.kept == 0 or node.depth > 1:
         return False
     if op == BAGGED:
         for i in range(node.spec[0]):
-            aggregate = node.spec[1 + i * AGGREGATE]
-            if aggregate != MIN and aggregate != MAX:
+            aggregate = node.spec + 1 + i * AGGREGATE
+            if (aggregate[0] != MIN and aggregate[0] != MAX) or aggregate[2] >= WIDE_FIRST:
                 return False
     elif op != DISTINCT and op != DISTINCT_BY_VALUE:
         return False

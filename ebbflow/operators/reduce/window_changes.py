@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import float_add, int_add
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import At, Struct, Words, several
 from ebbflow.operators.gather import Event, sort_events
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import REAL
+from ebbflow.operators.reduce.answers import REAL, WIDE_FIRST
 from ebbflow.operators.reduce.corrections import correct, drop_absent
 from ebbflow.operators.reduce.window_order import (
     AVG,
@@ -268,6 +269,8 @@ def sums_before(worker: Worker, window: Window, index: OrderedIndex, place: int,
                         continue
                     if f.shape == REAL:
                         float_add(total.sum, x, p[0])
+                    elif f.shape >= WIDE_FIRST:
+                        wide_add(total.sum, x, p[2 + f.lane], p[0])
                     else:
                         int_add(total.sum, x, p[0])
             left -= m

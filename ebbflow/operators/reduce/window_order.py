@@ -8,10 +8,14 @@ Rule: the ends of frames never move back from one cell to the next.
 
 from __future__ import annotations
 
+from typing import Any
+
+from ebbflow.columns.exact_sums import below
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_words import from_words, to_words
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.operators.reduce.answers import REAL, float_of, lane_compare, lane_of
+from ebbflow.operators.reduce.answers import REAL, WIDE_FIRST, float_of, lane_compare, lane_of
 from ebbflow.trace.heap import Worker, reserve
 
 
@@ -31,6 +35,7 @@ class Function(Struct):
     lane: int
     shape: int
     digits: int  # how many its mean has more, of a decimal
+    most: int  # what a decimal may come to: the largest word, or how many digits two words may have
     unit: int  # of its frame
     first: int  # how the frame begins, and how far away
     start: int
@@ -200,15 +205,29 @@ def moved_by(lane: int, offset: int, real: bool) -> int:
     return far
 
 
+@inline
+def wide_moved_by(first: int, second: int, offset: int) -> Any:
+    """The same of a value that is two words: two words."""
+    high, low = from_words(first, second)
+    moved = low + offset
+    high += (offset >> 63) + (1 if below(moved, low) else 0)
+    return to_words(high, moved)
+
+
 @kernel
-def first_beyond(worker: Worker, window: Window, cells: Cell, m: int, bound: int, also_equal: int) -> int:
-    """The first cell whose order column is not before a bound, or, also_equal, is behind it."""
+def first_beyond(worker: Worker, window: Window, cells: Cell, m: int, bound: int, second: int, also_equal: int) -> int:
+    """The first cell whose order column is not before a bound, or, also_equal, is behind it.
+
+    second: the second word of the bound, where it is two.
+    """
     column = window.columns
     low = 0
     high = m
     while low < high:
         middle = (low + high) >> 1
         c = column_compare(worker, column, cells[middle].row[column.lane], bound)
+        if c == 0 and column.shape == WIDE_FIRST:
+            c = column_compare(worker, column[1], cells[middle].row[column.lane + 1], second)
         if c < 0 or (also_equal and c == 0):
             low = middle + 1
         else:
@@ -236,7 +255,10 @@ def frame_end(worker: Worker, window: Window, f: Function, cells: Cell, m: int, 
     real = column.shape == REAL
     if column.descending:
         offset = lane_of(-float_of(offset)) if real else -offset
-    return first_beyond(worker, window, cells, m, moved_by(x, offset, real), last)
+    if column.shape == WIDE_FIRST:
+        one, two = wide_moved_by(x, c.row[column.lane + 1], offset)
+        return first_beyond(worker, window, cells, m, one, two, last)
+    return first_beyond(worker, window, cells, m, moved_by(x, offset, real), 0, last)
 
 
 @inline

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import (
     FLOAT_WORDS,
-    LARGEST_DECIMAL,
     float_add,
     float_read,
     int_add,
@@ -21,10 +20,21 @@ from ebbflow.columns.exact_sums import (
     rounded_quotient,
 )
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import REAL, SCALED, lane_compare, lane_of, mean_of_floats
+from ebbflow.operators.reduce.answers import (
+    REAL,
+    SCALED,
+    SCALED_FIRST,
+    WIDE_FIRST,
+    WIDE_SECOND,
+    lane_of,
+    mean_of_floats,
+    value_compare,
+    wide_answer,
+)
 from ebbflow.operators.reduce.window_order import (
     AVG,
     COUNT,
@@ -158,6 +168,8 @@ def add_cell(f: Function, acc: Words, c: Cell, sign: int) -> int:
     if f.op != COUNT:
         if f.shape == REAL:
             float_add(acc, x, copies)
+        elif f.shape >= WIDE_FIRST:
+            wide_add(acc, x, c.row[f.lane + 1], copies)
         else:
             int_add(acc, x, copies)
     return copies
@@ -179,8 +191,13 @@ def total_of(worker: Worker, node: Node, f: Function, acc: Words, count: int, ra
         fits = int_fits_decimal(acc)
         if op == AVG:
             x = rounded_quotient(acc[0], acc[1], count, f.digits)
-            fits = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
+            fits = True
+        fits = fits and -f.most <= x <= f.most
         if fits:
+            return x
+    elif f.shape >= SCALED_FIRST:
+        x = wide_answer(acc, f.shape, op == AVG, count, f.digits, f.most)
+        if x != NULL:
             return x
     elif op == AVG:
         return int_quotient(acc, count)
@@ -245,6 +262,7 @@ def fill_extremes(
     """The least or the greatest of frames: a queue of the cells that may still be it.  queue: room for m words."""
     lane = f.lane
     shape = f.shape
+    second = 1 if shape == WIDE_SECOND else 0
     sign = 1 if f.op == MIN else -1
     head = 0
     tail = 0
@@ -253,11 +271,11 @@ def fill_extremes(
         lo = frame_first(worker, window, f, cells, m, i)
         hi = frame_last(worker, window, f, cells, m, i, lo)
         while b < hi:
-            x = cells[b].row[lane]
-            if x != NULL:
+            x = cells[b].row
+            if x[lane] != NULL:
                 while tail > head:
-                    y = cells[queue[tail - 1]].row[lane]
-                    if lane_compare(worker, x, y, shape) * sign > 0:
+                    y = cells[queue[tail - 1]].row
+                    if value_compare(worker, x, y, lane, shape) * sign > 0:
                         break
                     tail -= 1
                 queue[tail] = b
@@ -265,7 +283,7 @@ def fill_extremes(
             b += 1
         while head < tail and queue[head] < lo:
             head += 1
-        into[i * width] = cells[queue[head]].row[lane] if head < tail else NULL
+        into[i * width] = cells[queue[head]].row[lane + second] if head < tail else NULL
 
 
 @inline

@@ -4,8 +4,7 @@ An expression of Spark's is one line of a table here: the operation of ours, or 
 raises an error for refuses the step (`guards`): in ANSI mode a division by zero, a cast that fails, an integer that
 leaves its type; where it is off, what it wraps around.  Its `try_` functions give null.
 
-Rule: an expression has the type that Spark gives it, but for decimals that would need more than 18 digits; what has no
-line is refused by name before anything is built.
+Rule: an expression has the type that Spark gives it; what has no line is refused by name before anything is built.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Protocol
 
-from ebbflow.columns.schema import BOOLEAN, DIGITS, LONG, STRING, Type
+from ebbflow.columns.schema import BOOLEAN, LONG, STRING, Type
 from ebbflow.errors import TypeMismatch
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import VOID, cast, depends_on_zone, typed
@@ -162,10 +161,6 @@ def _cast(node: Node, bind: Bind) -> Expr:
     here = value.type
     if here == kind:
         return value
-    if kind.name == "decimal" and here.name == "decimal":
-        room = kind.precision - kind.scale >= here.precision - here.scale
-        if room and kind.scale > here.scale and kind.precision > DIGITS:
-            return value  # the same number; with more zeros behind the point it may have no place
     found = cast(value, kind)
     if here == VOID or _never_fails(here, kind):
         return found

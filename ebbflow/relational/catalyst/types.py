@@ -14,7 +14,6 @@ from ebbflow.columns.schema import (
     BOOLEAN,
     BYTE,
     DATE,
-    DIGITS,
     DOUBLE,
     FLOAT,
     INT,
@@ -26,6 +25,7 @@ from ebbflow.columns.schema import (
     Type,
 )  # fmt: skip
 from ebbflow.expressions.operations import VOID
+from ebbflow.expressions.reference import EXACT
 from ebbflow.expressions.typed import Literal
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.tree import Node
@@ -76,7 +76,7 @@ def literal_of(node: Node) -> Literal:
     if kind == DATE:
         return Literal(_date(value, node), kind)
     if kind.name == "decimal":
-        return _decimal(Decimal(value), kind, node)
+        return _decimal(Decimal(value), kind)
     if kind.is_timestamp:
         return Literal(EPOCH + datetime.timedelta(microseconds=int(node.java.value())), kind)
     assert kind == BINARY, kind
@@ -90,16 +90,6 @@ def _date(value: str, node: Node) -> datetime.date:
         raise refused("dates are of the years 1 to 9999", node, "Write a date of these years.") from None
 
 
-def _decimal(value: Decimal, kind: Type, node: Node) -> Literal:
-    """With Spark's digits where a word holds them, else with those that it has."""
-    if kind.precision <= DIGITS:
-        return Literal(value.quantize(Decimal(1).scaleb(-kind.scale)), kind)
-    _, digits, exponent = value.normalize().as_tuple()
-    assert isinstance(exponent, int)
-    scale = max(-exponent, 0)
-    many = max(len(digits) + max(exponent, 0), scale, 1)
-    if many > DIGITS:
-        raise refused(
-            f"a decimal of {many} digits has no place in the {DIGITS} that are computed with", node, "Use a double."
-        )
-    return Literal(value.normalize().quantize(Decimal(1).scaleb(-scale)), Type("decimal", many, scale))
+def _decimal(value: Decimal, kind: Type) -> Literal:
+    """With Spark's digits."""
+    return Literal(value.quantize(Decimal(1).scaleb(-kind.scale), context=EXACT), kind)

@@ -92,7 +92,8 @@ class Packer:
                 yield task, blobs.write({"input": told["input"]}, arrays)
 
     def texts_in(self, lanes: np.ndarray) -> np.ndarray:
-        ids = [np.unique(lane) for lane, type_ in zip(lanes, self.schema.types, strict=True) if type_.is_text]
+        columns = zip(self.schema.starts, self.schema.types, strict=True)
+        ids = [np.unique(lanes[at]) for at, type_ in columns if type_.is_text]
         found = np.unique(np.concatenate(ids))
         return found[found != NULL]
 
@@ -130,7 +131,7 @@ class Packer:
             )
         counted = diffs > 0 if told["key"] else diffs != 0  # a deletion by key need not say what the row was
         for i in self.schema.never_null:
-            if (counted & (lanes[i] == NULL)).any():
+            if (counted & (lanes[self.schema.starts[i]] == NULL)).any():
                 raise TypeMismatch(
                     f'{told["verb"]} finds no value in the column "{self.schema.names[i]}" of "{told["input"]}" in a '
                     f"row; the schema says not null.",

@@ -313,7 +313,7 @@ class SparkRuntime:
                         names = cell.key + cell.values if cell.key else cell.schema.names
                         origin = pipe.origin(cell.partition_key, names)
                         if origin is not None:
-                            return [node.schema.index(column) for column in origin]
+                            return node.schema.lanes_of(origin)
         return []
 
     def advance(self, frontiers: dict[str, Antichain]) -> None:

@@ -8,7 +8,6 @@
 
 const LEAST = -(2n ** 63n); // the word of null: no number has it
 const MOST = 2n ** 63n - 1n;
-const DIGITS = 18; // of a decimal that a word holds
 const PRECISION = 38; // that a decimal's type can have
 const DAY = 86_400_000_000n; // microseconds
 const FIRST_DAY = -719_162n;
@@ -43,8 +42,8 @@ function fitsLong(x) {
 }
 
 function fitsDecimal(x) {
-  if (magnitude(x) >= 10n ** BigInt(DIGITS)) {
-    throw new Refusal("NumberOverflow", `${x} needs more than ${DIGITS} digits.`);
+  if (magnitude(x) >= 10n ** BigInt(PRECISION)) {
+    throw new Refusal("NumberOverflow", `${x} needs more than ${PRECISION} digits.`);
   }
   return x;
 }

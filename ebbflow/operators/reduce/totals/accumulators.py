@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import FLOAT_WORDS, INT_WORDS, float_add, float_merge, int_add, int_merge
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import WIDE_WORDS, wide_add, wide_merge
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 from ebbflow.native.structs import Struct, Words, several
@@ -29,8 +30,8 @@ from ebbflow.trace.table import Marks, Record, Table
 class SumColumn(Struct):
     """A column to add up."""
 
-    lane: int  # which value lane
-    shape: int  # INT_SUM or FLOAT_SUM or ONLY_COUNT
+    lane: int  # which value lane; of a decimal that is two words, the first
+    shape: int  # INT_SUM, FLOAT_SUM, WIDE_SUM or ONLY_COUNT
     at: int  # where in the accumulator its words begin
 
 
@@ -42,7 +43,7 @@ class Sums(Struct):
     columns: SumColumn = several(0)
 
 
-ONLY_COUNT, INT_SUM, FLOAT_SUM = 0, 1, 2
+ONLY_COUNT, INT_SUM, FLOAT_SUM, WIDE_SUM = 0, 1, 2, 3
 
 
 @kernel
@@ -65,6 +66,9 @@ def add_row(spec: Sums, acc: Words, values: Words, diff: int) -> int:
                 bits |= size_bits(at[INT_WORDS])
             elif c.shape == FLOAT_SUM:
                 float_add(at + 1, x, diff)
+            elif c.shape == WIDE_SUM:
+                wide_add(at + 1, x, values[c.lane + 1], diff)
+                bits |= size_bits(at[WIDE_WORDS])
         c = c[1]
     return bits
 
@@ -109,6 +113,8 @@ def add_sums(spec: Sums, acc: Words, other: Words) -> None:
             int_merge(acc + at + 1, other + at + 1)
         elif c.shape == FLOAT_SUM:
             float_merge(acc + at + 1, other + at + 1)
+        elif c.shape == WIDE_SUM:
+            wide_merge(acc + at + 1, other + at + 1)
         c = c[1]
 
 
@@ -203,6 +209,6 @@ def sums_spec(columns) -> list[int]:
     at = 1
     for lane, shape in columns:
         words += [lane, shape, at]
-        at += 1 + {ONLY_COUNT: 0, INT_SUM: INT_WORDS, FLOAT_SUM: FLOAT_WORDS}[shape]
+        at += 1 + {ONLY_COUNT: 0, INT_SUM: INT_WORDS, FLOAT_SUM: FLOAT_WORDS, WIDE_SUM: WIDE_WORDS}[shape]
     words[0] = at
     return words

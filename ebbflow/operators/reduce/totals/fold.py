@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import INT_WORDS, add_word, float_add, int_add
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import WIDE_WORDS, wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane
 from ebbflow.native.structs import Words
@@ -20,6 +21,7 @@ from ebbflow.operators.reduce.answers import SUMMED
 from ebbflow.operators.reduce.totals.accumulators import (
     FLOAT_SUM,
     INT_SUM,
+    WIDE_SUM,
     SumColumn,
     Sums,
 )
@@ -179,6 +181,10 @@ def add_column(
                 bits |= size_bits(acc[0])
                 if shape == FLOAT_SUM:
                     float_add(acc + 1, x, d)
+                elif shape == WIDE_SUM:
+                    second = b.columns[nk + col.lane + 1]
+                    wide_add(acc + 1, x, second.at[i * second.step], d)
+                    bits |= size_bits(acc[WIDE_WORDS])
     return bits
 
 
@@ -193,6 +199,8 @@ def refuse_entry(worker: Worker, node: Node, tally: Tally, e: Total) -> None:
             bits |= size_bits(at[c.at])
             if c.shape == INT_SUM:
                 bits |= size_bits(at[c.at + INT_WORDS])
+            elif c.shape == WIDE_SUM:
+                bits |= size_bits(at[c.at + WIDE_WORDS])
             c = c[1]
     if is_large(bits) and worker.error == 0:
         worker.key_at = e.lanes
