@@ -23,7 +23,7 @@ import pytest
 import ebbflow as ebb
 from ebbflow import functions as ours
 from ebbflow.columns.ddl import schema_of, type_of
-from ebbflow.columns.lanes import arrow_type, from_lane, to_lane
+from ebbflow.columns.lanes import arrow_type, row_of, to_lane, to_words
 from ebbflow.columns.ranges import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
 from ebbflow.columns.schema import FLOAT, NULL, PRECISION, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
@@ -118,8 +118,8 @@ def asked_of_us(expr: Expr, schema: Schema, lanes: np.ndarray, rows: list[dict[s
             found.append(REFUSED)
     fine = np.array([answer is not REFUSED for answer in found])
     computed, _ = e.outside([expr], None, schema, pool, np.ascontiguousarray(lanes[:, fine]))
-    words = [to_lane(answer, expr.type, pool) for answer in found if answer is not REFUSED]
-    assert computed[0].tolist() == words, expr
+    words = [to_words(answer, expr.type, pool) for answer in found if answer is not REFUSED]
+    assert list(map(tuple, computed.T.tolist())) == words, expr
     if expr.type.name in ("date", "timestamp"):
         return [None if answer is None else to_lane(answer, expr.type, pool) for answer in found]
     return found
@@ -139,10 +139,9 @@ def differences_of(session: Any, table: str, asked: list[Question]) -> tuple[lis
     schema = Schema(tuple(Field(name, kind) for name, (kind, _) in columns.items()))
     frame = session.createDataFrame(pa.table({name: pa.array(v, arrow(t)) for name, (t, v) in columns.items()}))
     pool = Pool()
-    lanes = np.array([[to_lane(v, t, pool) for v in values] for t, values in columns.values()], np.int64)
-    rows = [
-        {f.name: from_lane(lane, f.type, pool) for f, lane in zip(schema, row, strict=True)} for row in lanes.T.tolist()
-    ]
+    words = [[to_words(v, t, pool) for v in values] for t, values in columns.values()]
+    lanes = np.array([lane for column in words for lane in zip(*column, strict=True)], np.int64)
+    rows = [dict(zip(schema.names, row_of(row, schema, pool), strict=True)) for row in lanes.T.tolist()]
     exprs, refused = {}, []
     for question in asked:
         try:
