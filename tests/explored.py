@@ -27,7 +27,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.plan_json import expr_json, functions_of, schema_json, to_json
 from ebbflow.errors import EbbflowError
 from ebbflow.expressions.typed import Expr
-from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, closure, precedes, total
+from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, closure, precedes, total, units
 from ebbflow.tools.explorer.page import for_javascript, value_for_javascript
 from tests import browsing
 from tests.meaning.cases import Case, make_case
@@ -83,7 +83,7 @@ def plain(value: object, type_: Type) -> object:
         return f'"{value}'
     if isinstance(value, bytes):
         return f'"{value.decode("latin-1")}'
-    return str(Values().encode(type_, value))
+    return str(units(type_, Values().encode(type_, value)))
 
 
 def plain_row(record: tuple[int, ...], schema: Schema, values: Values) -> tuple:

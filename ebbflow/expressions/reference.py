@@ -481,7 +481,9 @@ def _to_decimal(x: Value, precision: int, scale: int) -> Decimal | None:
             exact = Decimal(text)
         except decimal.InvalidOperation:  # an exponent beyond all numbers
             return None
-    elif isinstance(x, float | datetime):
+    elif isinstance(x, datetime):
+        exact = Decimal((x - EPOCH) // timedelta(microseconds=1)).scaleb(-6, EXACT)
+    elif isinstance(x, float):
         number = _to_double(x)
         if number is None or not math.isfinite(number):
             return None

@@ -250,9 +250,12 @@ def not_utf8(found: Found) -> bool:
 
 
 def shortest_digits(found: Found) -> bool:
-    if found.question.name != "cast string" or not found.question.types[0].is_float:
+    name = found.question.name
+    if not name.startswith(("cast string", "cast decimal")) or not found.question.types[0].is_float:
         return False
     read = np.float32 if found.question.types[0] == FLOAT else float
+    if name.startswith("cast decimal"):  # which goes by the text
+        return read(found.ours) == read(found.theirs)
     return read(found.ours) == read(found.theirs) and len(found.ours) <= len(found.theirs)
 
 

@@ -312,7 +312,7 @@ PLANTED = {
     "negative counts are distinct": ("if (weight > 0n) found.set(key, [row, 1n])", "found.set(key, [row, 1n])"),
     "changes along one coordinate only": ("Math.floor(n / stride) % length ?", "stride === 1 && n % length ?"),
     "decimals of two scales compared as words": ("return (...values) => fn(...alike(values));", "return fn;"),
-    "a decimal of nineteen digits": ("magnitude(x) >= 10n ** BigInt(DIGITS)", "magnitude(x) > MOST"),
+    "a decimal of many digits": ("magnitude(x) >= 10n ** BigInt(PRECISION)", "magnitude(x) > MOST ** 9n"),
     "halves towards zero": ("(2n * magnitude(x) + magnitude(y)) /", "(2n * magnitude(x) + magnitude(y) - 1n) /"),
     "nan is not itself": ("if (x !== x || y !== y) return (x !== x) - (y !== y);", ""),
 }

@@ -477,7 +477,9 @@ function toDecimal(x, from, to) {
     const text = strip(x);
     if (!NUMBER.test(text)) return null;
     exact = readDecimal(text);
-  } else if (isFloat(from) || from.name === "timestamp") {
+  } else if (from.name === "timestamp") {
+    exact = [x, -6];
+  } else if (isFloat(from)) {
     const number = toDouble(x, from);
     if (!Number.isFinite(number)) return null;
     exact = readDecimal(String(number));
