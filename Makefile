@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs reference layers warm jars doctor clean
+.PHONY: help demo test check bench docs reference layers warm jars wheel doctor clean
 
 help:
 	@echo "make demo       a small program, one change, and what it cost"
@@ -19,6 +19,7 @@ help:
 	@echo "make check      format, lint, types, layers and the fast tests"
 	@echo "make bench      the benchmarks beside the Rust original, five minutes; BENCH='reach --size seed' for others"
 	@echo "make docs       the documentation as a site, in site/"
+	@echo "make wheel      the package with compiled kernels in it, in dist/"
 	@echo "make reference  docs/reference, written anew from the docstrings"
 	@echo "make layers     docs/layers.md, written anew from the modules' first lines"
 	@echo "make clean      remove what was built (the .venv stays)"
@@ -83,6 +84,10 @@ docs: .venv/.docs
 	@cp -rL docs/plots site/  # the builder does not follow links
 	$(BIN)/python -m docs.figures --explorer site/explore
 	$(BIN)/python -m docs.links site
+
+# A wheel with compiled kernels in it, in dist/; on Linux for x86-64.
+wheel: $(READY)
+	@EBBFLOW_WHEEL_KERNELS=1 $(BIN)/python -c "from hatchling import build; print('dist/' + build.build_wheel('dist'))"
 
 reference: $(READY)
 	$(BIN)/python -m docs.reference

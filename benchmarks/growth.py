@@ -46,7 +46,7 @@ def _graphs(line: str, workload: str, **fixed: Any) -> list[tuple]:
 
 
 SMALL = {"nodes": 1000, "edges": 2000}
-VALUES = (100, 1_000, 10_000, 100_000)
+VALUES = (100, 1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = (
     Question(
         "graph",

@@ -234,6 +234,10 @@ class FunctionFailed(EbbflowError):
     otherwise = "Correct the function; live.discard() drops the input on which it failed."
 
 
+class StepRefused(FunctionFailed):
+    """Rows for which what a query asks for has no answer."""
+
+
 class NotKept(EbbflowError):
     """The past of an input that the session keeps no copy of."""
 

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow.interchange import from_dataframe
 
 from ebbflow.columns import wide_words
 from ebbflow.columns.ranges import BOUNDS, EPOCH, FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, without_zone
@@ -120,8 +121,6 @@ def _as_arrow_table(values: Any) -> pa.Table | None:
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return pa.table(values)
     if hasattr(values, "__dataframe__"):
-        from pyarrow.interchange import from_dataframe
-
         return from_dataframe(values)
     return None
 

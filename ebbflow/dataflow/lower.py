@@ -187,16 +187,19 @@ class Plan:
     outputs: dict[str, Cell]
     depth: int
     general: bool
+    replays_only: bool = False  # for tests: every reduction by the general tactic
 
 
-def lower(graph: Graph, needs_outside: Callable[[Stage], bool]) -> Plan:
-    """needs_outside(stage): whether a stage cannot be computed inside the walk."""
-    return _Lowering(graph, needs_outside).plan()
+def lower(graph: Graph, needs_outside: Callable[[Stage], bool], replays_only: bool = False) -> Plan:
+    """needs_outside(stage): whether a stage cannot be computed inside the walk; replays_only: for tests, as if times
+    were only partly ordered, and every key reduced by replay.
+    """
+    return _Lowering(graph, needs_outside, replays_only).plan()
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, needs_outside: Callable[[Stage], bool]):
-        self.graph, self.needs_outside = graph, needs_outside
+    def __init__(self, graph: Graph, needs_outside: Callable[[Stage], bool], replays_only: bool):
+        self.graph, self.needs_outside, self.replays_only = graph, needs_outside, replays_only
         self.cells: list[Cell] = []
         self.of: dict[int, list[Cell]] = {}  # the cells of a node, in the order of the walk
         self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
@@ -210,11 +213,12 @@ class _Lowering:
         outputs = [i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)]
         self.wanted = graph.ancestors(*outputs) if outputs else set()
         self.consumers = [[c for c in found if c in self.wanted] for found in graph.consumers()]
-        self.general = len(graph.coordinates) > 1 or any(
+        delays = any(
             isinstance(node, n.Linear) and isinstance(node.action, n.Delay)
             for i, node in enumerate(graph.nodes)
             if i in self.wanted
         )
+        self.general = len(graph.coordinates) > 1 or delays or replays_only
 
     def cell(self, kind: int, node: int, schema: Schema, **fields: Any) -> Cell:
         made = Cell(len(self.cells), kind, node, schema, len(self.graph.scopes[node]), **fields)
@@ -244,7 +248,7 @@ class _Lowering:
         program: list[Cell | Begin | End] = []
         self.emit(blocks(graph), program, 0)
         depth = max((len(scope) for i, scope in enumerate(graph.scopes) if i in self.wanted), default=0)
-        return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general)
+        return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general, self.replays_only)
 
     def emit(self, block: Block, program: list[Cell | Begin | End], depth: int) -> None:
         for part in block.parts:

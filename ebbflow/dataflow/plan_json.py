@@ -21,7 +21,7 @@ from ebbflow.dataflow.rules import check
 from ebbflow.errors import Place, PlanError
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
-VERSION = 1
+PLAN_VERSION = 1
 Json = dict[str, Any]
 
 
@@ -29,7 +29,7 @@ def to_json(graph: Graph) -> Json:
     """The whole graph as dictionaries, lists, text and numbers."""
     functions = functions_of(graph)
     return {
-        "ebbflow_plan": VERSION,
+        "ebbflow_plan": PLAN_VERSION,
         "coordinates": list(graph.coordinates),
         **({"timezone": graph.timezone} if graph.timezone is not None else {}),
         "loops": [loop_json(loop) for loop in graph.loops],
@@ -51,9 +51,9 @@ def to_json(graph: Graph) -> Json:
 
 def from_json(data: Mapping[str, Any], functions: Sequence[Callable[..., object] | n.Function] = ()) -> Graph:
     """The graph that `to_json` wrote.  `functions` are the user's own, in the order of its "functions"."""
-    if data.get("ebbflow_plan") != VERSION:
+    if data.get("ebbflow_plan") != PLAN_VERSION:
         raise PlanError(
-            f"This is not a plan of ebbflow, version {VERSION}: it says {data.get('ebbflow_plan')!r}.",
+            f"This is not a plan of ebbflow, version {PLAN_VERSION}: it says {data.get('ebbflow_plan')!r}.",
             hint="Write it again with this version.",
         )
     named = data["functions"]

@@ -46,7 +46,9 @@ FEW_LINKS = 8  # of one size, before they are written as one
 SLACK = 1 << 14  # words that a chain may be longer than twice what it holds
 FEW_PAGES = 1024  # that are sooner read than asked for
 
-HOW = "EBBFLOW_PAGES"  # how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
+PAGES_SETTING = (
+    "EBBFLOW_PAGES"  # how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
+)
 
 
 class Delta(NamedTuple):
@@ -144,7 +146,7 @@ class Pages:
         self._known, self._count = np.empty((0, 2), np.int64), 0  # hashes, and how many of them count
         self._before: tuple[int, int, Array, Array] | None = None  # what to put back if a delta is not settled
         self._next: tuple[int, Array] | None = None
-        self._how = os.environ.get(HOW, "")
+        self._how = os.environ.get(PAGES_SETTING, "")
         self._dirty: DirtyPages | None = None
         self._suspects = np.empty(0, np.int64)  # pages that may be other than the chain has them
 

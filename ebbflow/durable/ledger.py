@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from ebbflow.durable.store import Store, disk_refusals
 from ebbflow.errors import CheckpointDiffers, DamagedFile, EbbflowError, NotACheckpoint, SecondSession, UnknownStep
 
-FORMAT = 4  # of the files and of what the words in them mean
+FORMAT = 5  # of the files and of what the words in them mean
 KEPT = 3  # records, and what they speak of
 MANIFEST, LEDGER = "manifest", "ledger"
 BEGINNING = "beginning"  # the mark
@@ -158,7 +158,7 @@ class Ledger:
     def sweep(self) -> None:
         """Remove old records, and files that none of the others speaks of."""
         store = self.store
-        entries = [name for name in store.names(LEDGER) if ENTRY.fullmatch(name)]
+        entries = [name for name in store.names(LEDGER) if RECORD_NAME.fullmatch(name)]
         newest = newest_of(entries)
         kept = [record_of(store, self.manifest, int(name)) for name in newest[1:] if name.isdecimal()] + [self.head]
         for name in entries:
@@ -178,7 +178,7 @@ class Ledger:
 
 
 DIRECTORIES = (LEDGER, "segments", "texts", "staged", "outputs", "letters")
-ENTRY = re.compile("[0-9]{12}(-[0-9])?")  # of the ledger: a record, or one that stands in for a record before it
+RECORD_NAME = re.compile("[0-9]{12}(-[0-9])?")  # of the ledger: a record, or one that stands in for a record before it
 
 
 def begin(store: Store) -> None:
@@ -258,7 +258,7 @@ def missing_from(store: Store, manifest: dict[str, Any]) -> str | None:
     entries = store.names(LEDGER)
     newest = newest_of(entries)
     if not newest:
-        stood = [name for name in entries if ENTRY.fullmatch(name)]
+        stood = [name for name in entries if RECORD_NAME.fullmatch(name)]
         had = f", which had {stood[-1][:12]}" if stood else ""
         return f"the ledger of {store.root} is gone: {store.path(LEDGER)} has no record{had}."
     if len(newest) >= manifest.get("kept", 0):
@@ -420,7 +420,11 @@ def _wrong_before(store: Store, number: int) -> str | None:
     """What is wrong with what stands in for records before this one."""
     right = store.get(LEDGER, name_of_step(number))
     for name in store.names(LEDGER):
-        if name.startswith(f"{name_of_step(number)}-") and ENTRY.fullmatch(name) and store.get(LEDGER, name) != right:
+        if (
+            name.startswith(f"{name_of_step(number)}-")
+            and RECORD_NAME.fullmatch(name)
+            and store.get(LEDGER, name) != right
+        ):
             return f"the file {store.path(LEDGER, name)} is not as it was written."
     return None
 

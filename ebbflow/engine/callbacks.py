@@ -20,15 +20,16 @@ from ebbflow.columns.lanes import by_column, decode_column, encode
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.lower import Cell, Plan, Stage
-from ebbflow.engine import walk as w
+from ebbflow.engine import feed
 from ebbflow.engine.refusals import STAYS, told
-from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place
+from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place, StepRefused
 from ebbflow.expressions.interpreter import outside, values_of
 from ebbflow.limits import COPIES_KEPT
+from ebbflow.operators.node import NOTHING
 
-SHOWN = 200
+SHOWN_LETTERS = 200
 SEARCHED = 1000  # rows that are looked through for the one on which a function of whole arrays raised
-ROWS = tuple, list, Mapping, np.ndarray
+ROW_FORMS = tuple, list, Mapping, np.ndarray
 VERBS = {"rows": "map_rows", "flat": "flat_map", "batches": "map_batches"}
 
 
@@ -40,10 +41,12 @@ class Callback(NamedTuple):
     at: Place | None
 
     def raised(self, error: Exception, about: str, times: np.ndarray) -> FunctionFailed:
-        return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN]}", times)
+        if isinstance(error, StepRefused):  # no function of a person's: what a query asks for
+            return StepRefused(f"{error.what},{told(times)}.", at=self.at, hint=f"{error.hint} {STAYS}".strip())
+        return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN_LETTERS]}", times)
 
     def answered(self, error: EbbflowError, about: str, times: np.ndarray) -> FunctionFailed:
-        what = f"returned what does not fit, for {about[:SHOWN]}"
+        what = f"returned what does not fit, for {about[:SHOWN_LETTERS]}"
         return self.failed(what, times, error.hint, because=f": {error.what.rstrip('.')}")
 
     def failed(self, what: str, times: np.ndarray, hint: str = "", because: str = "") -> FunctionFailed:
@@ -81,11 +84,13 @@ class Callbacks:
         width = cell.schema.width + 3
         rows = np.ascontiguousarray(worker.heap.vector(a.buffer).reshape(-1, width).T)
         a.buffer.length = 0
-        a.least = w.NOTHING
+        a.least = NOTHING
         lanes, source = self.apply(cell, rows[3:], worker.time_of(rows[1]), rows[2])
         (behind,) = (other for other in self.plan.cells if other.follows is cell)
         stamps = rows[:3][:, source].reshape(-1)
-        w.put_rows(worker.header, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps))
+        feed.put_rows(
+            worker.header, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps)
+        )
 
     def apply(
         self, cell: Cell, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray
@@ -329,7 +334,7 @@ class Callbacks:
     def encoded_rows(self, asked: Callback, rows: list[Any], schema: Schema, blamed: Blamed) -> np.ndarray:
         """Lanes of the rows a function returned: tuples, dicts, or plain values where there is one column."""
         if len(schema) == 1:
-            rows = [row if row is None or isinstance(row, ROWS) else (row,) for row in rows]
+            rows = [row if row is None or isinstance(row, ROW_FORMS) else (row,) for row in rows]
         try:
             return encode(rows, schema, self.pool)
         except EbbflowError:

@@ -9,14 +9,14 @@ Rule: it runs between two advances and changes no result.
 
 from __future__ import annotations
 
-from ebbflow.engine import walk as w
+from ebbflow.engine import tidy
 from ebbflow.engine.worker import Worker
 from ebbflow.trace import heap as h
 from ebbflow.trace import tally
 
 LARGE_STEP = 1 << 14  # rows of a step that leaves more to do than the next one should
 EFFORT = 1 << 16
-TURNS = 1 << 12
+TRIM_TURNS = 1 << 12
 FEW_WORDS = 1 << 12  # of an empty vector, which it may keep
 TRANSIENT = (  # vectors of the header
     *("events", "events2", "values", "delta", "sorted", "undo", "slots", "moments", "stored_in", "stored_out", "seeds"),
@@ -26,7 +26,7 @@ TRANSIENT = (  # vectors of the header
 
 def compact_after_load(worker: Worker) -> None:
     """With one coordinate; with several, histories are folded where an advance begins, and keys stay where they are."""
-    for _ in range(0 if worker.plan.general else TURNS):
+    for _ in range(0 if worker.plan.general else TRIM_TURNS):
         worker.tidy(EFFORT)
         if not is_busy(worker):
             break
@@ -45,7 +45,7 @@ def release_unused(worker: Worker) -> None:
         for v in (node.hold, node.owes):
             fit(worker, v)
         if node.table:
-            w.shrink_table(worker.header, node.table, int(node.owes.length == 0))
+            tidy.shrink_table(worker.header, node.table, int(node.owes.length == 0))
         if node.tally:
             tally.spread_tally(worker.header, node.tally, 1)
     worker.heap.gather()

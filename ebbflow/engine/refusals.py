@@ -20,7 +20,7 @@ from ebbflow.operators.reduce.window_order import MOST_CELLS, MOST_ROWS
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 
-SMALLER = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
+SMALLER_STEPS = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
 LOST = "Close the session and begin again; one with a checkpoint opens again with its last step."
 
 
@@ -42,7 +42,7 @@ def refusal(worker) -> EbbflowError:
         what = (
             f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
         )
-        return OutOfMemory(what, hint=SMALLER)
+        return OutOfMemory(what, hint=SMALLER_STEPS)
     cell = worker.plan.cells[number] if number >= 0 else holder_of(worker)
     place, name = graph.places[cell.node], graph.called(cell.node)
     try:

@@ -10,12 +10,13 @@ process.
 
 from __future__ import annotations
 
-from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, NOTHING, Instruction, least_in, walk
+from ebbflow.engine.walk import AT_BARRIER, FINISHED, Instruction, least_in, walk
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.edges import receive_at
 from ebbflow.operators.exchange.outbox import least_in_outbox, outbox_for
 from ebbflow.operators.node import (
+    NOTHING,
     Bucket,
     Node,
     PendingRow,
@@ -58,8 +59,8 @@ def agree(at: Words, count: int) -> None:
 
 
 @kernel
-def take_turns(at: Words, count: int, turn: int, alone: int) -> int:
-    """Walk one worker after the other, from `turn` on.
+def take_turns(at: Words, count: int, turn: int, alone: int, fuel: int) -> int:
+    """Walk one worker after the other, from `turn` on, each until it has used so much fuel.
 
     leaves: the number of the worker that needs Python, its reason in REASON; `count` when all have finished or, if
             they are not alone, when all have come to the barrier.
@@ -68,7 +69,7 @@ def take_turns(at: Words, count: int, turn: int, alone: int) -> int:
     while True:
         while i < count:
             worker = Worker(at[i])
-            worker.fuel = FULL
+            worker.fuel = fuel
             reason = walk(worker)
             worker.reason = reason
             if reason != FINISHED and reason != AT_BARRIER:

@@ -17,7 +17,7 @@ from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 from ebbflow.trace.segment import Entry, diff_of, rank_of
 
-KINDS = ("input", "arrange", "reduce", "output", "join", "pass", "outside", "delay", "settle", "wait")
+KIND_NAMES = ("input", "arrange", "reduce", "output", "join", "pass", "outside", "delay", "settle", "wait")
 MOST_KEYS, MOST_ENTRIES = 20, 100  # that are shown unless more are asked for
 _OF_OUTPUTS = ("rows", "index", "shows_wide", "direct_at", "direct_step", "direct_room", "direct_rows", "direct_times")
 _OF_OTHERS = ("left", "left_family", "right", "right_family", "projection", "call_args", "spec", "buffer")
@@ -74,7 +74,7 @@ def show_node(node: kinds.Node, empty: bool = False) -> str:
     is_output, is_join = node.kind == kinds.OUTPUT, node.kind == kinds.JOIN
     leave_out = _OF_OTHERS if is_output else (*_OF_OUTPUTS, "sides", "side_rows", "wait_lane")
     first, *lines = lines_of(node, leave_out if is_output or is_join else (*leave_out, *_OF_OTHERS[:5]), empty)
-    lines[:0] = [f"{first}: {KINDS[int(node.kind)]} {int(node.number)}"]
+    lines[:0] = [f"{first}: {KIND_NAMES[int(node.kind)]} {int(node.number)}"]
     if node.table:
         lines += lines_of(node.table, empty=empty)
     if node.tally:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as ll
 import numpy as np
 
 # ---- kinds of parameters and answers
@@ -35,8 +34,7 @@ DIMENSIONS = {WORDS: 1, ROWS: 2, BYTES: 1}
 OBJECTS = {"ebbflow.array": np.ndarray, "ebbflow.none": None, "ebbflow.type": TypeError, "ebbflow.memory": MemoryError}
 """Python's objects that the code names, by symbols of ours: the compiler has other ideas of theirs."""
 
-WORDS_AT = "ebbflow.words"  # all of memory as one array; its first element is `H[0]`
-ll.add_symbol(WORDS_AT, 8)
+WORDS_AT, WORDS_ADDRESS = "ebbflow.words", 8  # all of memory as one array; its first element is `H[0]`
 
 PREAMBLE = """
 @"ebbflow.array" = external global i8
@@ -202,46 +200,7 @@ def _give(kind: str) -> list[str]:
     ]
 
 
-# ---- machine code in this process
-
-_LINKERS: list[Linker] = []  # whoever has a function of one does not hold it
-
-
-class Linker:
-    """Machine code that was linked into this process stays for its life."""
-
-    def __init__(self) -> None:
-        ll.initialize_native_target()
-        ll.initialize_native_asmprinter()
-        # "large": the interpreter may lie further away than a short jump reaches
-        self.machine = ll.Target.from_default_triple().create_target_machine(
-            cpu=ll.get_host_cpu_name(), features=ll.get_host_cpu_features().flatten(), jit=True, codemodel="large"
-        )
-        self.engine = ll.create_mcjit_compiler(ll.parse_assembly(""), self.machine)
-        _LINKERS.append(self)
-        for name, thing in OBJECTS.items():
-            ll.add_symbol(name, id(thing))
-        ll.add_symbol("NRT_MemInfo_call_dtor", 1)  # named for arrays that own memory; none that comes in here does
-
-    def object_of(self, borders: list[Signature]) -> bytes:
-        """Machine code of the functions that Python calls."""
-        text = PREAMBLE + "\n".join(border.text() for border in borders)
-        module = ll.parse_assembly(text)
-        module.verify()
-        return bytes(self.machine.emit_object(module))
-
-    def link(self, code: bytes) -> None:
-        self.engine.add_object_file(ll.ObjectFileRef.from_data(code))
-        self.engine.finalize_object()
-
-    def address(self, name: str) -> int:
-        found = int(self.engine.get_function_address(name))
-        assert found, name
-        return found
-
-    def name(self, symbol: str, native: str) -> None:
-        """From here on machine code that asks for `symbol` gets the function that was linked as `native`."""
-        ll.add_symbol(symbol, self.address(native))
+# ---- functions for Python
 
 
 class _Method(ctypes.Structure):

@@ -45,6 +45,7 @@ from ebbflow.native.kernel_cache import (
     source,
     symbol,
 )
+from ebbflow.native.linker import Linker
 from ebbflow.native.memory import Memory
 from ebbflow.native.numba_types import MEMORY, AddressType, type_of
 from ebbflow.native.progress_bar import progress_bar
@@ -195,12 +196,12 @@ def _call_by_name(dispatcher: Any, taken: tuple[types.Type, ...], inlined: bool)
     return int(address)
 
 
-_LINKER: list[b.Linker] = []
+_LINKER: list[Linker] = []
 
 
-def _linker() -> b.Linker:
+def _linker() -> Linker:
     if not _LINKER:
-        _LINKER.append(b.Linker())
+        _LINKER.append(Linker())
     return _LINKER[0]
 
 

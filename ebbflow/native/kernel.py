@@ -1,8 +1,8 @@
 """Kernels: plain Python functions, compiled once with one signature each, and cached for the next process.
 
 A kernel takes words and arrays of words and nothing else, so its signature follows from the names of its parameters.
-All kernels are cached as one *bundle* of machine code; a process that finds a bundle for its sources links it and never
-loads the compiler.
+All kernels are cached as one *bundle* of machine code; a process that finds a bundle for its sources loads it and never
+loads the compiler. A wheel may hold bundles as well.
 
 Rule: a bundle is used only if every source with kernels, the compiler, the processor and the file's digest are the
 same; otherwise kernels are looked up one by one in the cache, and those that are missing are compiled.
@@ -34,6 +34,7 @@ from ebbflow.native.kernel_cache import (
 )
 from ebbflow.native.memory import H, Memory
 from ebbflow.native.progress_bar import progress_bar
+from ebbflow.native.shipping import shipped
 from ebbflow.native.structs import interpreted, with_result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -159,4 +160,4 @@ def bundle() -> Bundle | None:
 
 @cache
 def _bundle() -> Bundle | None:
-    return read(bundle_path()) if is_private(directory()) else None
+    return (read(bundle_path()) if is_private(directory()) else None) or shipped()

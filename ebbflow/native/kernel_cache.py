@@ -16,14 +16,14 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-import llvmlite.binding as ll
-
+from ebbflow.native import processor
 from ebbflow.native.memory import CHECKED
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -78,17 +78,18 @@ def directory() -> Path:
     return Path(users) / "ebbflow" / "kernels" / _key()
 
 
+SHAPING = "memory structs kernel kernel_cache compiler numba_types bundle code_image linker abi".split()
+"""The modules beside the kernels' own that decide what is compiled, and how it is kept and called."""
+
+
 @cache
 def _key() -> str:
     """What all kernels depend on beside their source: compiler, Python, processor, and how the compiler is set."""
     facts = [
-        [
-            source(PACKAGE / "native" / f"{name}.py")
-            for name in ("memory", "structs", "kernel", "kernel_cache", "compiler", "numba_types", "bundle", "abi")
-        ],
+        [source(PACKAGE / "native" / f"{name}.py") for name in SHAPING],
         [version(name) for name in ("numba", "llvmlite", "numpy")],
         sys.version,
-        [ll.get_process_triple(), ll.get_host_cpu_name(), ll.get_host_cpu_features().flatten()],
+        processor.identity(),
         sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_")),
         CHECKED,
     ]
@@ -123,7 +124,8 @@ def get(path: Path) -> bytes | None:
     except OSError:
         return None
     if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # it may be part of an installation that is not ours to change
+            path.unlink(missing_ok=True)
         return None
     return data[DIGEST:]
 
@@ -140,8 +142,12 @@ def is_private(path: Path) -> bool:
 
 def bundle_path() -> Path:
     """Where the bundle of just these sources is, or would be."""
-    texts = [(str(path.relative_to(PACKAGE)), source(path)) for path in sorted(_with_imports())]
-    return directory() / f"all-{hashlib.sha256(repr(texts).encode()).hexdigest()[:24]}.bundle"
+    return directory() / f"all-{hashlib.sha256(repr(kernel_sources()).encode()).hexdigest()[:24]}.bundle"
+
+
+def kernel_sources() -> list[tuple[str, str]]:
+    """The files whose text decides what the kernels are, and their texts."""
+    return [(str(path.relative_to(PACKAGE)), source(path)) for path in sorted(_with_imports())]
 
 
 @cache

@@ -26,7 +26,6 @@ from types import FunctionType
 from typing import IO, Any, NamedTuple
 
 from ebbflow.native import bundle, kernel_cache
-from ebbflow.native.abi import Linker
 from ebbflow.native.kernel_cache import (
     PACKAGE,
     bundle_path,
@@ -36,6 +35,7 @@ from ebbflow.native.kernel_cache import (
     modules_with_kernels,
     read_from_outside,
 )
+from ebbflow.native.linker import Linker
 
 MOST = 4  # processes; each takes some 400 MB, and chains of calls leave little for more to do
 COMMAND = ["-m", "ebbflow.native.parallel_compile"]

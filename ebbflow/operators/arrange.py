@@ -25,6 +25,7 @@ from ebbflow.operators.node import (
 from ebbflow.operators.partitions import partitions_of, spill_partitions, take_partition
 from ebbflow.operators.prefetch import AHEAD, prefetch_keys, prefetch_visits
 from ebbflow.trace.batch_builder import begin_batch, finish_batch, put_key_rows
+from ebbflow.trace.entry_index import touch_key
 from ebbflow.trace.heap import (
     DIFF_OVERFLOW,
     LIMIT_REACHED,
@@ -49,7 +50,7 @@ from ebbflow.trace.packed_rows import (
     rows_in,
     unpack,
 )
-from ebbflow.trace.segment import DIFF_AT_MOST, push_entry, sort_rows, touch
+from ebbflow.trace.segment import DIFF_AT_MOST, push_entry, sort_rows
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import Marks, Record, Table, find, segment_of
 
@@ -102,12 +103,12 @@ def visit_key(
                 e[k] = record.lanes[k]
         return
     segment = segment_of(table, record, 0)
-    touch(worker, segment, w)
+    touch_key(worker, table, record, segment, w)
     for i in range(n):
         q = d + i * w
         push_entry(worker, segment, w, rounds, q[0], q[1], q + 2)
     if owed:
-        catch_up(worker, node, record.lanes, hash_lanes(record.lanes, nk), segment, w, rounds)
+        catch_up(worker, node, record.lanes, hash_lanes(record.lanes, nk), segment, rounds)
     else:
         show_readers(worker, node, 0, record, nk, hash_lanes(record.lanes, nk), d, n, w, rounds)
 
@@ -159,7 +160,7 @@ def visit_known(worker: Worker, node: Node, table: Table, record: Record, row: i
     w = table.widths[0]
     d = reserve(worker, worker.delta, n * w)
     segment = segment_of(table, record, 0)
-    touch(worker, segment, w)
+    touch_key(worker, table, record, segment, w)
     for i in range(n):
         q = d + i * w
         e = Words(row + i * (1 + nk + w))

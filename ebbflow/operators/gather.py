@@ -14,11 +14,13 @@ from ebbflow.native.structs import Struct, Words
 from ebbflow.operators.node import Node, queue
 from ebbflow.operators.value_index import enter_all
 from ebbflow.trace.heap import (
+    COUNT_OVERFLOW,
     LAST,
     Segment,
     Vector,
     Worker,
     copy_words,
+    fail,
     hash_lanes,
     join_rounds,
     reserve,
@@ -157,6 +159,30 @@ def sort_events(worker: Worker, p: Event, n: int) -> None:
     if a != p:
         for i in range(n * Event.SIZE):
             Words(p)[i] = Words(a)[i]
+
+
+@kernel
+def refuse_group(worker: Worker, node: Node, record: Record, rank: int) -> None:
+    """A key's rows are more than can be counted."""
+    worker.key_at = record
+    fail(worker, COUNT_OVERFLOW, node.number, rank, 0)
+
+
+@kernel
+def events_of(worker: Worker, segment: Segment, w: int) -> Event:
+    """The entries of a segment as events in the order of time, in EVENTS; returns their end."""
+    n = segment.length
+    start = Event(reserve(worker, worker.events, Event.SIZE * n))
+    end = start
+    for i in range(n):
+        e = Entry(segment.pointer + i * w)
+        if diff_of(e.stamp) != 0:
+            end.rank = rank_of(e.stamp)
+            end.diff = diff_of(e.stamp)
+            end.index = e
+            end = end[1]
+    sort_events(worker, start, (end - start) // Event.SIZE)
+    return end
 
 
 @kernel
@@ -344,3 +370,12 @@ def gather_values(worker: Worker, segment: Segment, w: int, rounds: int, events:
     values.length = step * vn
     if not in_order:
         sort_events(worker, Event(events.pointer), zn)
+
+
+@inline
+def next_rank(a: Event, an: Event, b: Event, bn: Event) -> int:
+    """The rank of the first event of two sorted lists that have one."""
+    t = a.rank if a < an else (1 << 62)
+    if b < bn and b.rank < t:
+        t = b.rank
+    return t

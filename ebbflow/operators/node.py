@@ -36,6 +36,14 @@ class Readers(Struct):
     count: int
 
 
+class Choice(Struct):
+    """The tactics by which a key may be reduced, a bit each, and how often each of them did it."""
+
+    bits: int
+    order: int  # the address of the order in which an index has the values of a key, 0 where none is needed
+    counts: Words = several(14)
+
+
 class Node(Struct, words=54):
     """A node of the dataflow."""
 
@@ -55,7 +63,7 @@ class Node(Struct, words=54):
     owes: Vector  # (record, rounds, rank) a reduce must look at once complete
     least: int  # of a buffering node: the least rounds among its rows
     partition_lanes: Words  # the lanes of the partition key, which decides a row's worker: `n, lane...`
-    unused: int
+    choice: At[Choice]  # of a reduction: its tactics
     short: int  # 1: one chain, no output trace needed to know what was emitted before
     kept: int  # whether a reduce keeps its output family
     spec: Words  # the reducer's description

@@ -21,7 +21,7 @@ from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import NoKey, TypeMismatch, WrongTime
 from ebbflow.expressions.resolve import unknown_column
-from ebbflow.frontend.running.input_buffer import listed
+from ebbflow.frontend.running.notation import listed
 from ebbflow.frontend.running.table import plain
 from ebbflow.pipeline import envelope
 

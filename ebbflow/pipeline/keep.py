@@ -21,10 +21,11 @@ from ebbflow.errors import TypeMismatch, UnknownInput, did_you_mean
 from ebbflow.frontend.building.collection import Collection
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.options import OF_A_STREAM, refuse_unknown
-from ebbflow.frontend.running.input_buffer import listed
+from ebbflow.frontend.running.notation import listed
 from ebbflow.frontend.running.table import Table, plain
 from ebbflow.pipeline.formats import Source, append, change_feed
-from ebbflow.pipeline.sinks import Sink, each
+from ebbflow.pipeline.sinks.each import each
+from ebbflow.pipeline.sinks.sink import Sink
 from ebbflow.pipeline.stream import Query, stream
 from ebbflow.relational import cost
 from ebbflow.relational.catalyst import dataframe
@@ -33,7 +34,7 @@ from ebbflow.relational.catalyst.plan import checked
 
 RESULT = "result"
 STILL = "taken in once; it stands still"
-ADDED = "a stream, whose rows are added"
+HOW_ADDED = "a stream, whose rows are added"
 FED = "a Delta table, by its change feed"
 CHANGE_FEED = "delta.enableChangeDataFeed"
 
@@ -108,7 +109,7 @@ def _sources(flow: Dataflow, changes: Any) -> tuple[dict[str, Source], dict[str,
         if name in said:
             sources[name], how[name] = said[name], f"by changes=, as {getattr(said[name], 'verb', 'a source')}"
         elif leaf.is_streaming:
-            sources[name], how[name] = append(leaf.frame()), ADDED
+            sources[name], how[name] = append(leaf.frame()), HOW_ADDED
         elif (fed := _change_feed(leaf)) is not None:
             sources[name], how[name] = change_feed(fed, time=None), FED
         else:

@@ -181,10 +181,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Single:
-    """The source, which has at most one row for each value of the keys: more refuse the step."""
+    """The source, which has at most one row for each value of the keys: more refuse the step.
+
+    written: how the query has it, and where.
+    """
 
     source: Relation
     keys: tuple[Expr, ...]
+    written: str = ""
 
     @property
     def types(self) -> Types:
@@ -416,8 +420,8 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
             return relation.replaced(again(source), expr)
         case Loop(name, start, step, is_distinct, most):
             return Loop(name, again(start), again(step), is_distinct, most)
-        case Single(source, keys):
-            return Single(again(source), tuple(map(expr, keys)))
+        case Single(source, keys, written):
+            return Single(again(source), tuple(map(expr, keys)), written)
         case Distinct(source):
             return replace(relation, source=again(source))
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import cache
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import COUNTS
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.windows import PLACES, Asked, add_window
-from ebbflow.errors import users_place
+from ebbflow.errors import StepRefused, users_place
 from ebbflow.expressions.operations import cast, common_type, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.frontend.building.shaping import distinct, negated, own_function, project
@@ -71,8 +72,8 @@ class Builder:
                 return self._top(source, keys, order, count, offset)
             case a.Window():
                 return self._window(relation)
-            case a.Single(source, keys):
-                return self._single(source, keys)
+            case a.Single(source, keys, written):
+                return self._single(source, keys, written)
             case a.Variable(name):
                 return self._variables[name]
             case a.Loop(name, start, step, is_distinct, most):
@@ -302,14 +303,14 @@ class Builder:
         at |= {each: Column(name, each.type) for name, each in zip(names, rest)}
         return self._project(node, [*a.columns_of(relation.source), *(at[each] for each in relation.functions)])
 
-    def _single(self, source: Relation, keys: tuple[Expr, ...]) -> int:
+    def _single(self, source: Relation, keys: tuple[Expr, ...], written: str) -> int:
         node = self.node(source)
         names = [f"k{i}" for i in range(len(keys))]
         own = [(f"c{i}", column) for i, column in enumerate(a.columns_of(source))]
         given = project(self.graph, node, [*zip(names, keys), *own])
         values = Schema(tuple(Field(name, column.type) for name, column in own))
         fields = [Field(name, key.type) for name, key in zip(names, keys)]
-        alone = n.Own(own_function(_one_row, "scalar subquery"), "rows", values)
+        alone = n.Own(own_function(_one_row_of(written), "scalar subquery"), "rows", values)
         found = self._add(n.Reduce(given, tuple(names), alone, Schema((*fields, *values.fields))))
         return project(self.graph, found, own)
 
@@ -409,10 +410,20 @@ def _not_below_zero(count: int) -> int:
     return max(count, 0)
 
 
-def _one_row(rows: list[tuple[tuple[object, ...], int]]) -> list[tuple[object, ...]]:
-    if len(rows) > 1 or rows[0][1] > 1:
-        raise ValueError("a scalar subquery has more than one row")
-    return [tuple(row) for row, _ in rows]
+@cache
+def _one_row_of(written: str) -> Callable[[list[tuple[tuple[object, ...], int]]], list[tuple[object, ...]]]:
+    """Lets one row through.  The same function for the same text: functions are known by identity."""
+
+    def scalar_subquery(rows: list[tuple[tuple[object, ...], int]]) -> list[tuple[object, ...]]:
+        if len(rows) > 1 or rows[0][1] > 1:
+            where = f", in {written}" if written else ""
+            raise StepRefused(
+                f"a subquery that stands for one value has more than one row{where}",
+                hint="Choose one: max(...), any_value(...), or order by ... limit 1.",
+            )
+        return [tuple(row) for row, _ in rows]
+
+    return scalar_subquery
 
 
 # ---- what a program is given -------------------------------------------------------------------

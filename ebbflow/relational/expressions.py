@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import reduce
 
 from sqlglot import exp
 
 from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
-from ebbflow.errors import EbbflowError, TypeMismatch
-from ebbflow.expressions import guards
-from ebbflow.expressions.operations import VOID, cast, common_type, evaluate, typed
+from ebbflow.errors import EbbflowError, TypeMismatch, did_you_mean
+from ebbflow.expressions import guards, reference
+from ebbflow.expressions.operations import MOMENTS, VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
-from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, interval, later, part_of
+from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, check_number, later, part_of
+from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length, terms
+from ebbflow.relational.refusals import WAYS as FOREIGN
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 Bind = Callable[[exp.Expression], Expr]
@@ -65,8 +68,34 @@ def bound(node: exp.Expression, bind: Bind) -> Expr:
         found = _bound(node, bind)
         return guards.guarded(found) if node.meta.get(REFUSES) else found
     except TypeMismatch as problem:
-        # the columns of a relation are positions, of which whoever wrote the query knows nothing
-        raise refused(re.sub(r'"c\d+" is', "one is", problem.what), node, problem.hint) from None
+        what, hint = in_sql(problem.what, problem.hint)
+        raise refused(what, node, hint) from None
+
+
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "neg": "-", "eq": "=", "ne": "<>", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>", "when": "case", "is_in": "in",
+}  # fmt: skip
+WAYS_IN_SQL = {
+    "takes numbers": "Cast text to a number: cast(s as double).  Days of dates: date_add(d, 1), datediff(a, b).",
+    "takes conditions": "Compare it: a <> 0.",
+    "of one type": "Cast one of them: cast(a as string).",
+    "its pattern as plain text": "For text of a column: contains(s, x), startswith(s, x), endswith(s, x).",
+    "takes a date or a timestamp": "Cast it: cast(s as date).",
+    "takes dates": "Cast it: cast(s as date).",
+    "cannot make": "Through text: cast(cast(a as string) as date).  Of dates: year(d), datediff(end, start).",
+}
+
+
+def in_sql(what: str, hint: str) -> tuple[str, str]:
+    """A refusal of an expression in the words of a query.  The columns of a relation are positions, of which whoever
+    wrote the query knows nothing.
+    """
+    what = re.sub(r"^(\w+)(?= takes)", lambda found: SIGNS.get(found[1], found[1]), what)
+    what = re.sub(r'("[^"]*"|the value \S+) is a', "one is a", what)
+    what = re.sub(r' of "[^"]*", a', " of a", what)
+    what = re.sub(r'; got "[^"]*"', "; got an expression", what)
+    return what, next((way for words, way in WAYS_IN_SQL.items() if words in what), hint)
 
 
 # What may be said of a node beside `this`, `expression` and `expressions`.  Anything else that is said is refused: a
@@ -133,12 +162,14 @@ def constant(node: exp.Expression, bind: Bind, what: str) -> int:
 
 
 def _binary(node: exp.Expression, bind: Bind) -> Expr:
-    for one, two, sign in ((node.this, node.expression, 1), (node.expression, node.this, 1)):
-        if isinstance(two, exp.Interval):
-            if isinstance(node, exp.Sub):
-                sign = -1
-            if isinstance(node, exp.Add | exp.Sub) and (sign == 1 or one is node.this):
-                return _later(bind(one), two, sign, bind)
+    if isinstance(node, exp.Add | exp.Sub):
+        for one, two in ((node.this, node.expression), (node.expression, node.this)):
+            if is_interval(two) and not is_interval(one) and (isinstance(node, exp.Add) or one is node.this):
+                return _later(bind(one), two, -1 if isinstance(node, exp.Sub) else 1, bind)
+    if isinstance(node, COMPARISONS) and (is_interval(node.this) or is_interval(node.expression)):
+        return typed(BINARY[type(node)], [duration(side, bind) for side in (node.this, node.expression)])
+    if isinstance(node, COMPARISONS) and (_is_row(node.this) or _is_row(node.expression)):
+        return _compared_rows(node, bind)
     left, right = bind(node.this), bind(node.expression)
     if isinstance(node, COMPARISONS):
         left, right = alike(left, right)
@@ -146,10 +177,42 @@ def _binary(node: exp.Expression, bind: Bind) -> Expr:
         return typed("date_add", (left, typed("neg", (right,)) if isinstance(node, exp.Sub) else right))
     if isinstance(node, exp.Sub) and left.type == right.type == DATE:
         return typed("date_diff", (left, right))
+    if isinstance(node, exp.Sub) and left.type in MOMENTS and right.type in MOMENTS:
+        raise unsupported(node, "a length of time as a value", "Say in which unit: timestampdiff(second, start, end).")
     op = BINARY[type(node)]
+    if op == "like" and VOID in (left.type, right.type):
+        return Literal(None, BOOLEAN)
     found = called(op, node, (left, right)) if op in OPERATORS_OF_TABLE else typed(op, (left, right))
     is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)
     return typed("not", (found,)) if is_negated else found
+
+
+def _is_row(node: exp.Expression) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Tuple) or (isinstance(node, exp.Anonymous) and node.name.lower() == "row")
+
+
+def _values_in(node: exp.Expression) -> list[exp.Expression]:
+    """The values of a row, (a, b); a value alone is one."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return list(node.expressions) if _is_row(node) else [node]
+
+
+def _compared_rows(node: exp.Expression, bind: Bind) -> Expr:
+    """(a, b) = (c, d): value by value."""
+    ours, theirs = _values_in(node.this), _values_in(node.expression)
+    if len(ours) != len(theirs):
+        raise refused(f"a row of {len(ours)} is compared with one of {len(theirs)}", node, "Compare as many values.")
+    pairs = [alike(bind(one), bind(two)) for one, two in zip(ours, theirs)]
+    op = BINARY[type(node)]
+    if op in ("eq", "eq_null_safe"):
+        same = reduce(lambda one, two: typed("and", (one, two)), [typed(op, pair) for pair in pairs])
+        return typed("not", (same,)) if isinstance(node, exp.NullSafeNEQ) else same
+    if op == "ne":
+        return reduce(lambda one, two: typed("or", (one, two)), [typed("ne", pair) for pair in pairs])
+    raise unsupported(node, "which of two rows is less", "Compare value by value: a > 1 or (a = 1 and b > 2).")
 
 
 def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -170,7 +233,13 @@ def _read(text: Literal, target: Type) -> Expr:
 
 
 def _later(start: Expr, span: exp.Expression, sign: int, bind: Bind) -> Expr:
-    amount, unit = interval(span, bind)
+    """A moment, a length of time later or earlier: its months first, as they are written."""
+    for amount, unit in terms(span, bind):
+        start = _later_by(start, amount, unit, sign, span)
+    return start
+
+
+def _later_by(start: Expr, amount: Expr, unit: str, sign: int, span: exp.Expression) -> Expr:
     if isinstance(start, Call) and start.type == DATE and isinstance(start.args[0], Literal):
         folded = cast_value(start.args[0], start.type)
         start = start if folded is None else folded
@@ -185,8 +254,6 @@ def _later(start: Expr, span: exp.Expression, sign: int, bind: Bind) -> Expr:
 
 
 def cast_value(text: Literal, target: Type) -> Literal | None:
-    from ebbflow.expressions import reference
-
     value = reference.cast(text.value, str(target))
     return None if value is None else Literal(value, target)
 
@@ -238,6 +305,9 @@ def _cast(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _in(node: exp.Expression, bind: Bind) -> Expr:
+    if _is_row(node.this):
+        rows = [_compared_rows(exp.EQ(this=node.this, expression=choice), bind) for choice in node.expressions]
+        return reduce(lambda one, two: typed("or", (one, two)), rows)
     value = bind(node.this)
     choices = [bind(choice) for choice in node.expressions]
     if any(not isinstance(choice, Literal) for choice in choices):
@@ -259,6 +329,9 @@ def _is(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _between(node: exp.Expression, bind: Bind) -> Expr:
+    if is_interval(node.args["low"]) or is_interval(node.args["high"]):
+        length, first, last = (duration(part, bind) for part in (node.this, node.args["low"], node.args["high"]))
+        return typed("and", (typed("ge", (length, first)), typed("le", (length, last))))
     value = bind(node.this)
     low, high = alike(value, bind(node.args["low"])), alike(value, bind(node.args["high"]))
     return typed("and", (typed("ge", low), typed("le", high)))
@@ -274,6 +347,8 @@ def _joined(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _substring(node: exp.Expression, bind: Bind) -> Expr:
+    if node.args.get("start") is None:
+        raise refused("substring takes 2 to 3 values, and is given 1", node, "substring(s, start, length)")
     length = node.args.get("length")
     many = Literal(2**31 - 1, LONG) if length is None else bind(length)
     return typed("substr", (bind(node.this), bind(node.args["start"]), many))
@@ -309,14 +384,19 @@ def _nullif(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _extract(node: exp.Expression, bind: Bind) -> Expr:
+    if (length := difference(node.expression, bind)) is not None:
+        return part_of_length(node.this.name, length, node)
     return part_of(node.this.name, bind(node.expression), node)
 
 
 def _by_name(node: exp.Expression, bind: Bind) -> Expr:
     """A function as it was written."""
-    made = BY_NAME.get(node.name.lower())
+    name = node.name.lower()
+    made = BY_NAME.get(name)
     if made is None:
-        raise unsupported(node)
+        near = did_you_mean(name, list(BY_NAME)) if name not in FOREIGN else None
+        raise unsupported(node, hint=near)
+    check_number(name, node)
     return made(node, node.expressions, bind)
 
 

@@ -8,13 +8,27 @@ Rule: a name stands for the row of the table that has it, with text, numbers and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+from ebbflow.columns.schema import (
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)
 from ebbflow.expressions.calendar_functions import MICROS, MONTHS, unit_of
 from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, typed
 from ebbflow.expressions.resolve import literal
@@ -31,9 +45,35 @@ def called(name: str, node: exp.Expression, args: Sequence[Expr]) -> Expr:
     """A function of the table on these values; text, numbers and dates become what it takes, as in Spark."""
     entry = OPERATIONS[name]
     if len(args) < entry.least or (entry.most is not None and len(args) > entry.most):
-        most = "or more" if entry.most is None else f"to {entry.most}" if entry.most != entry.least else ""
-        raise refused(f"{name} takes {entry.least} {most} values, and is given {len(args)}".replace("  ", " "), node)
+        raise wrong_number(name, entry.least, entry.most, len(args), node)
     return typed(name, as_written(name, [_as_taken(name, i, arg) for i, arg in enumerate(args)]))
+
+
+def wrong_number(name: str, least: int, most: int | None, given: int, node: exp.Expression) -> Exception:
+    """A function that is given more or fewer values than it takes."""
+    range_ = f"{least} or more" if most is None else f"{least}" if most == least else f"{least} to {most}"
+    plural = "" if range_ == "1" else "s"
+    return refused(f"{name} takes {range_} value{plural}, and is given {given}", node, "Give as many.")
+
+
+TAKES = {
+    **dict.fromkeys(
+        ("isnull", "isnotnull", "positive", "year", "month", "day", "hour", "minute", "second", "dayofmonth"), (1, 1)
+    ),
+    **dict.fromkeys(("nanvl", "right", "date_part", "datepart", "date_sub"), (2, 2)),
+    **dict.fromkeys(("to_date", "try_to_date", "to_timestamp", "try_to_timestamp", "to_timestamp_ltz"), (1, 2)),
+    **dict.fromkeys(("to_timestamp_ntz", "from_unixtime", "btrim", "ltrim", "rtrim", "log"), (1, 2)),
+    **dict.fromkeys(("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"), (2, 3)),
+    "unix_timestamp": (0, 2), "to_unix_timestamp": (0, 2), "nvl2": (3, 3), "pi": (0, 0), "e": (0, 0),
+}  # fmt: skip
+"""How many values the functions take that are spelt in a way of their own."""
+
+
+def check_number(name: str, node: exp.Expression) -> None:
+    """Refuse a function that is given more or fewer values than it takes: one that nobody reads is a wrong answer."""
+    least, most = TAKES.get(name, (0, len(node.expressions)))
+    if not least <= len(node.expressions) <= most:
+        raise wrong_number(name, least, most, len(node.expressions), node)
 
 
 def _as_taken(name: str, at: int, arg: Expr) -> Expr:
@@ -219,9 +259,36 @@ def part_of(name: str, moment: Expr, node: exp.Expression) -> Expr:
         moment = cast(moment, TIMESTAMP if PARTS.get(part) in ("hour", "minute", "second") else DATE)
     if part in ("dow_iso", "dayofweek_iso", "isodow"):
         return cast(typed("add", (typed("weekday", (moment,)), Literal(1, LONG))), INT)
+    if part == "epoch":
+        if moment.type == DATE:
+            moment = cast(moment, TIMESTAMP)
+        return typed("div", (cast(called("unix_micros", node, [moment]), DOUBLE), Literal(1e6, DOUBLE)))
     if part not in PARTS:
-        raise unsupported(node, f"extract({part} ...)")
+        raise unsupported(
+            node, f"extract({part} ...)", f"There are: {', '.join(dict.fromkeys(PARTS.values()))}, epoch."
+        )
     return typed(PARTS[part], (moment,))
+
+
+CASTS = {"bigint": LONG, "smallint": SHORT, "tinyint": BYTE, "float": FLOAT, "boolean": BOOLEAN, "timestamp": TIMESTAMP}
+"""Types that are functions too; sqlglot knows the others."""
+
+
+def _cast_to(target: Type) -> Called:
+    def made(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+        if len(args) != 1:
+            raise refused(f"a cast takes 1 value, and is given {len(args)}", node, f"cast(x as {target})")
+        return cast(bind(args[0]), target)
+
+    return made
+
+
+def _to_text(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """to_char(moment, format); of numbers, whose formats are others, Spark's is not here."""
+    values = [bind(arg) for arg in args]
+    if len(values) != 2 or values[0].type not in (*MOMENTS, VOID):
+        raise unsupported(node, "to_char of anything but a date or a timestamp", "For numbers: format_number, cast.")
+    return called("date_format", node, values)
 
 
 def _moment_part(part: str) -> Called:
@@ -250,6 +317,8 @@ BY_NAME: dict[str, Called] = {
     "dayofmonth": _moment_part("day"), "date_part": _part, "datepart": _part, "weekday": _typed("weekday"),
     "week": _operation("weekofyear"), "right": _right, "nvl2": _present, "decode": _decoded, "position": _position,
     "isnull": _null_test(False), "isnotnull": _null_test(True), "nanvl": _nanvl, "equal_null": _typed("eq_null_safe"),
+    **{name: _cast_to(kind) for name, kind in CASTS.items()},
+    "to_char": _to_text, "to_varchar": _to_text,
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
     "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793), "e": _constant(2.718281828459045),
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
@@ -298,6 +367,28 @@ class Dialect(Spark):  # type: ignore[misc]
             for name, fn in Spark.Parser.FUNCTION_PARSERS.items()
             if name in ("POSITION", "OVERLAY") or name.lower() not in (*BY_NAME, *AGGREGATES_BY_NAME)
         }
+
+
+PART_OF_INTERVAL = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)|\s*([+-]?)(\d+):(\d\d)(?::(\d\d))?(?![\d:])", re.IGNORECASE)
+
+
+def interval_parts(node: exp.Expression, bind: Bind) -> list[tuple[Expr, str]]:
+    """How much of which units: interval 3 days, interval n hours, interval '1 month 2 days 03:00:00'."""
+    if node.args.get("unit") is not None or not isinstance(node.this, exp.Literal) or not node.this.is_string:
+        return [interval(node, bind)]
+    found: list[tuple[Expr, str]] = []
+    text, at = node.name.strip(), 0
+    while at < len(text):
+        part = PART_OF_INTERVAL.match(text, at)
+        if part is None or (part[2] and unit_of(part[2]) is None):
+            raise refused(f'"{node.name}" is no length of time', node, "For example interval '1 day 2 hours'.")
+        if part[2]:
+            found.append((Literal(int(part[1]), LONG), unit_of(part[2]) or ""))
+        else:
+            seconds = int(part[4]) * 3600 + int(part[5]) * 60 + int(part[6] or 0)
+            found.append((Literal(-seconds if part[3] == "-" else seconds, LONG), "second"))
+        at = part.end()
+    return found
 
 
 def interval(node: exp.Expression, bind: Bind) -> tuple[Expr, str]:

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import BYTE, DOUBLE, LONG
+from ebbflow.columns.schema import BOOLEAN, BYTE, DOUBLE, LONG
 from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.statistics import OF_TWO
@@ -19,7 +19,7 @@ from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
 from ebbflow.relational.expressions import AGGREGATES, check_said
-from ebbflow.relational.functions import NamedAggregate
+from ebbflow.relational.functions import NamedAggregate, wrong_number
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare
 from ebbflow.relational.scope import Known, Scope
@@ -162,26 +162,27 @@ def _keys(
         *(group.args.get("grouping_sets") or []),
     ]
     for part in [*group.expressions, *rollups]:
-        if isinstance(part, exp.Rollup):
-            inside = [parts_of(each) for each in part.expressions]
-            alternatives.append([[k for one in inside[:i] for k in one] for i in range(len(inside), -1, -1)])
-        elif isinstance(part, exp.Cube):
-            inside = [parts_of(each) for each in part.expressions]
-            alternatives.append(
-                [[k for i, one in enumerate(inside) if mask >> i & 1 for k in one] for mask in range(1 << len(inside))]
-            )
-        elif isinstance(part, exp.GroupingSets):
-            alternatives.append([parts_of(each) for each in part.expressions])
-        else:
-            alternatives.append([parts_of(part) if isinstance(part, exp.Tuple) else [part]])
-            continue
-        has_sets = True
+        alternatives.append(_sets_of(part))
+        has_sets = has_sets or isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets)
     sets: list[list[exp.Expression]] = [[]]
     for choices in alternatives:
         sets = [[*one, *choice] for one in sets for choice in choices]
     named_sets = [[_meant(key, query, aliases) for key in one] for one in sets]
     keys = [key for one in named_sets for key in one]
     return list(dict.fromkeys(keys)), named_sets if has_sets else None
+
+
+def _sets_of(part: exp.Expression) -> list[list[exp.Expression]]:
+    """The sets of keys that a part of group by stands for: one, unless it is a rollup, a cube or sets."""
+    if isinstance(part, exp.Rollup):
+        inside = [parts_of(each) for each in part.expressions]
+        return [[k for one in inside[:i] for k in one] for i in range(len(inside), -1, -1)]
+    if isinstance(part, exp.Cube):
+        inside = [parts_of(each) for each in part.expressions]
+        return [[k for i, one in enumerate(inside) if m >> i & 1 for k in one] for m in range(1 << len(inside))]
+    if isinstance(part, exp.GroupingSets):
+        return [one for each in part.expressions for one in _sets_of(each)]
+    return [parts_of(part)]
 
 
 def parts_of(node: exp.Expression) -> list[exp.Expression]:
@@ -212,7 +213,7 @@ def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
     """An aggregate, with a filter or without, over these rows."""
     condition = None
     if isinstance(node, exp.Filter):
-        condition = rows.expr(node.expression.this)
+        condition = rows.condition(node.expression.this)
         node = node.this
     if isinstance(node, NamedAggregate | exp.WithinGroup):
         return _named(rows, node, condition)
@@ -230,6 +231,12 @@ def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
         values = tuple(where(condition, value) for value in values)
     if len(values) > 1 and op != "count":
         raise refused(f"{op} takes one value", node, "Aggregate each.")
+    if isinstance(node, exp.LogicalAnd | exp.LogicalOr) and values[0].type not in (BOOLEAN, VOID):
+        raise refused(
+            f"{'bool_and' if op == 'min' else 'bool_or'} is of conditions, and this is a {values[0].type}",
+            node,
+            "Compare it.",
+        )
     if op in ("sum", "avg", *COMPOSED) and not (values[0].type.is_number or values[0].type == VOID):
         raise refused(f"{op} adds up numbers, and this is a {values[0].type}", node, "Cast it to a number.")
     values = tuple(cast(value, LONG) if value.type == VOID else value for value in values)
@@ -271,7 +278,7 @@ def _named(rows: Rows, node: exp.Expression, condition: Expr | None) -> Asked:
         return _quantile(name, values, down, condition, node)
     many = 2 if name in OF_TWO or name in ("max_by", "min_by") else 1
     if len(values) != many:
-        raise refused(f"{name} takes {many} value{'s' if many > 1 else ''}, and is given {len(values)}", node)
+        raise wrong_number(name, many, many, len(values), node)
     if condition is not None:
         values = [where(condition, value) for value in values]
     if name in COMPOSED:

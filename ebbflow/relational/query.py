@@ -8,6 +8,8 @@ Rule: what comes out reads no column of a query around it, and has the columns a
 
 from __future__ import annotations
 
+from functools import reduce
+
 from sqlglot import exp
 
 from ebbflow.columns.schema import LONG
@@ -19,8 +21,9 @@ from ebbflow.relational.expressions import constant, unified
 from ebbflow.relational.groups import grouped, parts_of, unaliased
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Bound, Rows, Tables, bare
-from ebbflow.relational.scope import Scope, named, read
+from ebbflow.relational.scope import Scope, named
 from ebbflow.relational.sources import rows_of
+from ebbflow.relational.stars import star_of, starred
 from ebbflow.relational.windows import add_windows
 
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
@@ -38,12 +41,26 @@ def query_of(node: exp.Expression, tables: Tables, around: Scope | None) -> Boun
     if isinstance(node, exp.Select):
         return _select(node, tables, around)
     if isinstance(node, exp.Values):
-        return _values(node, tables)
+        return _values(node, tables, around)
     if isinstance(node, SET_OPERATIONS):
         return _set_operation(node, tables, around)
     if isinstance(node, exp.Table):
         return _select(exp.select("*").from_(node), tables, around)
-    raise unsupported(node, "this kind of statement")
+    if isinstance(node, exp.Subquery):  # (select ...) order by ... limit ...
+        return _select(_around(node), tables, around)
+    raise unsupported(node, "this kind of statement", "A query begins with select, with, values, table or from.")
+
+
+def _around(node: exp.Expression) -> exp.Select:
+    """select * from (query), with the order and the limit behind the brackets."""
+    outside = {name: node.args[name] for name in ("order", "limit", "offset") if node.args.get(name) is not None}
+    inside = node.copy()
+    for name in (*outside, "with_"):
+        inside.set(name, None)
+    found = exp.select("*").from_(inside)
+    for name, value in outside.items():
+        found.set(name, value.copy())
+    return found
 
 
 def _opened(node: exp.Expression) -> exp.Expression:
@@ -62,7 +79,8 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     for cte in clause.expressions:
         name = cte.alias
         query = _opened(cte.this)
-        reads_itself = any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))
+        _check_order(name, query, clause.expressions, tables)
+        reads_itself = _reads(query, name)
         if clause.args.get("recursive") and reads_itself:
             found = _recursive(cte, query, tables, around)
         else:
@@ -72,6 +90,18 @@ def _with(node: exp.Expression, tables: Tables, around: Scope | None) -> Tables:
     return tables
 
 
+def _check_order(name: str, query: exp.Expression, ctes: list[exp.Expression], tables: Tables) -> None:
+    """Refuse a common table that reads one written behind it."""
+    names = [cte.alias.lower() for cte in ctes]
+    later = names[names.index(name.lower()) + 1 :]
+    for table in query.find_all(exp.Table):
+        if table.name.lower() in later and table.name.lower() not in tables:
+            raise refused(
+                f'"{name}" reads "{table.name}", which comes later in with', table,
+                "Put it first; tables that read each other are a loop of collections: flow.iterate(lambda a, b: ...).",
+            )  # fmt: skip
+
+
 def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
     name = cte.alias
     if not isinstance(query, exp.Union):
@@ -79,10 +109,7 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             f'the recursive table "{name}" is not a union of its start and its step', query,
             "Write: with recursive t as (select ... union select ... from t ...).",
         )  # fmt: skip
-    if any(table.name.lower() == name.lower() for table in query.this.find_all(exp.Table)):
-        raise refused(
-            f'the start of the recursive table "{name}" reads the table itself', query.this, "Start without it."
-        )
+    query = _start_first(query, name)
     start = query_of(query.this, tables, around)
     renamed = [column.name for column in cte.args["alias"].args.get("columns") or []]
     names = (*renamed, *start.names[len(renamed) :])
@@ -105,11 +132,37 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
     return Bound(a.Loop(variable.name, first, following, bool(query.args.get("distinct"))), names)
 
 
-def _values(node: exp.Expression, tables: Tables) -> Bound:
+def _start_first(query: exp.Expression, name: str) -> exp.Expression:
+    """start union (all steps): `start union step union step` is read from the left."""
+    parts, distinct = [query.expression], query.args.get("distinct")
+    first = query.this
+    while _reads(first, name):
+        inside = _opened(first)
+        if not isinstance(inside, exp.Union):
+            raise refused(
+                f'the start of the recursive table "{name}" reads the table itself', first, "Start without it."
+            )
+        if inside.args.get("distinct") != distinct:
+            raise refused(
+                f'the recursive table "{name}" has union beside union all', query, "Use one of the two throughout."
+            )
+        parts.insert(0, inside.expression)
+        first = inside.this
+    if len(parts) == 1:
+        return query
+    steps = reduce(lambda one, two: exp.Union(this=one, expression=two, distinct=False), [p.copy() for p in parts])
+    return exp.Union(this=first.copy(), expression=steps, distinct=distinct)
+
+
+def _reads(node: exp.Expression, name: str) -> bool:
+    return any(table.name.lower() == name.lower() for table in node.find_all(exp.Table))
+
+
+def _values(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
     found: list[list[Expr]] = []
     sources: list[Relation] = []
     for row in node.expressions:
-        rows = Rows(a.ONE, Scope(), tables, query_of)
+        rows = Rows(a.ONE, Scope([], around), tables, query_of)
         found.append([rows.expr(part) for part in parts_of(row)])
         sources.append(rows.relation)
     if len({len(row) for row in found}) > 1:
@@ -130,9 +183,14 @@ def _values(node: exp.Expression, tables: Tables) -> Bound:
 
 def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     says_only(query, SELECT_SAYS)
+    if not query.expressions:
+        raise refused("select names no column", query, "Name columns, or write select *.")
     rows = rows_of(query, tables, around, query_of)
     aliases = {part.alias.lower(): part.this for part in query.expressions if isinstance(part, exp.Alias)}
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
+    query = _spelled_out(query, aliases)
+    aliases = {part.alias.lower(): part.this for part in query.expressions if part.alias.lower() in aliases}
+    rows.later = tuple(aliases)
     if query.args.get("where") is not None:
         rows.keep(query.args["where"].this)
     rows = grouped(rows, query, aliases)
@@ -148,6 +206,31 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     return Bound(_ordered(rows, query, names, columns, aliases), names, nulls)
 
 
+def _spelled_out(query: exp.Select, aliases: dict[str, exp.Expression]) -> exp.Select:
+    """The query with what an alias stands for where a later part of select names it."""
+    known: dict[str, exp.Expression] = {}
+    parts = []
+    for part in query.expressions:
+        meant = _with_aliases(part, known) if known else part
+        if meant is not part and meant != part and not isinstance(part, exp.Alias):
+            meant = exp.alias_(meant, _name_of(part), quoted=True)
+        parts.append(meant)
+        if isinstance(part, exp.Alias) and part.alias.lower() in aliases:
+            known[part.alias.lower()] = meant.this
+    if parts == query.expressions:
+        return query
+    found = query.copy()
+    found.set("expressions", parts)
+    return found
+
+
+def _name_of(part: exp.Expression) -> str:
+    """What a column of select is called."""
+    if isinstance(part, exp.Alias):
+        return str(part.alias)
+    return str(part.name) if isinstance(part, exp.Column) else str(part.sql(dialect="spark")).lower()
+
+
 def _compute_windows(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -> None:
     qualify, order = query.args.get("qualify"), query.args.get("order")
     condition = None if qualify is None else _with_aliases(qualify.this, aliases)
@@ -159,19 +242,31 @@ def _compute_windows(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expre
 
 
 def _with_aliases(node: exp.Expression, aliases: dict[str, exp.Expression]) -> exp.Expression:
+    """What aliases stand for in their place.  A subquery has names of its own, and keeps them."""
+
     def change(part: exp.Expression) -> exp.Expression:
+        if isinstance(part, exp.Query):
+            return _kept_aside(part, hidden)
         if isinstance(part, exp.Column) and part.args.get("table") is None and part.name.lower() in aliases:
             return exp.Paren(this=aliases[part.name.lower()].copy())
         return part
 
-    return node.transform(change)
+    hidden: list[exp.Expression] = []
+    changed = node.transform(change)
+    if not hidden:
+        return changed
+    return changed.transform(lambda part: hidden[part.this] if isinstance(part, exp.Placeholder) else part)
+
+
+def _kept_aside(part: exp.Expression, hidden: list[exp.Expression]) -> exp.Expression:
+    hidden.append(part)
+    return exp.Placeholder(this=len(hidden) - 1)
 
 
 def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Expression]) -> list[tuple[str, Expr]]:
     """The columns that one part of select stands for."""
-    is_star = isinstance(part, exp.Star)
-    if is_star or (isinstance(part, exp.Column) and isinstance(part.this, exp.Star)):
-        table = "" if is_star else part.args["table"].name
+    if star_of(part) is not None:
+        table = "" if isinstance(part, exp.Star) else part.args["table"].name
         known = rows.scope.shown(table)
         if not known:
             raise refused(
@@ -179,23 +274,19 @@ def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Exp
                 part,
                 "Name columns.",
             )
-        if rows.grouped is not None:
-            return [(one.name, rows.expr(exp.column(one.name, table=one.table or None))) for one in known]
-        return [(one.name, read(one, 0)) for one in known]
-    node = unaliased(part)
-    name = part.alias if isinstance(part, exp.Alias) else node.name if isinstance(node, exp.Column) else ""
-    return [(name or node.sql(dialect="spark").lower(), rows.expr(node))]
+        return starred(rows, star_of(part), known)
+    return [(_name_of(part), rows.expr(unaliased(part)))]
 
 
 def _ordered(
     rows: Rows, query: exp.Select, names: tuple[str, ...], columns: tuple[Expr, ...], aliases: dict[str, exp.Expression]
 ) -> Relation:
     """The selected columns, distinct, ordered and cut off as asked for.  Without a limit an order means nothing."""
-    is_distinct = query.args.get("distinct") is not None
-    if is_distinct and query.args["distinct"].args.get("on") is not None:
-        raise unsupported(query.args["distinct"], "distinct on")
+    distinct = query.args.get("distinct")
+    on = None if distinct is None else distinct.args.get("on")
+    is_distinct = distinct is not None and on is None
     count, offset = _limits(query, rows)
-    if count is None and not offset:
+    if count is None and not offset and on is None:
         found: Relation = a.Project(rows.relation, columns)
         return a.Distinct(found) if is_distinct else found
     order = query.args.get("order")
@@ -212,11 +303,16 @@ def _ordered(
             extra.append(expr)
         down = bool(part.args.get("desc"))
         by.append((a.column(position, expr.type), down, bool(part.args.get("nulls_first", not down))))
-    found = a.Project(rows.relation, (*columns, *extra))
+    keys = [] if on is None else [_order_key(rows, query, key, names, columns, aliases) for key in on.expressions]
+    first = len(columns) + len(extra)
+    found = a.Project(rows.relation, (*columns, *extra, *keys))
     if is_distinct:
         found = a.Distinct(found)
-    found = a.Top(found, (), tuple(by), count, offset)
-    return a.Project(found, a.columns_of(found)[: len(columns)]) if extra else found
+    if on is not None:  # of each group with these values the row that comes first
+        found = a.Top(found, a.columns_of(found)[first:], tuple(by), 1, 0)
+    if count is not None or offset:
+        found = a.Top(found, (), tuple(by), count, offset)
+    return a.Project(found, a.columns_of(found)[: len(columns)]) if extra or keys else found
 
 
 def _order_key(
@@ -238,9 +334,12 @@ def _order_key(
 
 def _limits(query: exp.Expression, rows: Rows) -> tuple[int | None, int]:
     limit, offset = query.args.get("limit"), query.args.get("offset")
-    if limit is not None and not isinstance(limit, exp.Limit):
-        raise unsupported(limit, "fetch")
-    count = None if limit is None else constant(limit.expression, rows.expr, "limit")
+    if isinstance(limit, exp.Fetch):
+        count = 1 if limit.args.get("count") is None else constant(limit.args["count"], rows.expr, "fetch")
+    elif limit is None or (isinstance(limit.expression, exp.Var) and limit.expression.name.upper() == "ALL"):
+        count = None
+    else:
+        count = constant(limit.expression, rows.expr, "limit")
     skipped = 0 if offset is None else constant(offset.expression, rows.expr, "offset")
     if (count is not None and count < 0) or skipped < 0:
         raise refused("limit and offset are not below zero", query, "Write a number from 0.")

@@ -21,7 +21,7 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import AGGREGATES, alike, bound
-from ebbflow.relational.refusals import refused, unsupported
+from ebbflow.relational.refusals import place_of, refused, shown, unsupported
 from ebbflow.relational.scope import Scope, lookup, read
 
 
@@ -48,6 +48,9 @@ class Bound:
         return a.Project(self.relation, tuple(cast(column, kind) for column, kind in zip(read, types)))
 
 
+COMPARED: dict[type[exp.Expression], str] = {
+    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
+}  # fmt: skip
 Tables = dict[str, Bound]
 Ask = Callable[[exp.Expression, Tables, Scope | None], Bound]
 
@@ -72,6 +75,7 @@ class Rows:
     ask: Ask  # a whole query: what a subquery is
     grouped: Groups | None = None
     windows: dict[exp.Expression, Expr] | None = None  # where they may stand: those that were computed
+    later: tuple[str, ...] = ()  # the names that select gives, which where does not know yet
 
     # ---- expressions ------------------------------------------------------------------------
 
@@ -91,15 +95,17 @@ class Rows:
             case exp.Exists():
                 return self._exists(node)
             case exp.In() if node.args.get("query") is not None:
-                return self._member(node.this, node.args["query"])
+                return self._member(node, node.this, node.args["query"])
             case exp.Window():
                 return self._window(node)
             case exp.EQ(expression=exp.Any() as choice):
-                return self._member(node.this, choice.this)
+                return self._member(node, node.this, choice.this)
             case exp.NEQ(expression=exp.All() as choice):
-                return typed("not", (self._member(node.this, choice.this),))
+                return typed("not", (self._member(node, node.this, choice.this),))
+            case exp.Binary(expression=exp.All() | exp.Any() as choice) if type(node) in COMPARED:
+                return self._compared(node, choice)
             case exp.All() | exp.Any():
-                raise unsupported(node, "a comparison with all or any rows of a subquery")
+                raise refused("all and any stand behind a comparison", node, "For example: x > all (select y from u).")
         if type(node) in AGGREGATES:
             raise refused(
                 "an aggregate stands where each row has a value of its own",
@@ -146,6 +152,11 @@ class Rows:
             )  # fmt: skip
         names = [column.name for one in scopes for column in one.shown(table.name if table is not None else "")]
         where = f'"{table.name}"' if table is not None else ", ".join(tables) or "the query"
+        if table is None and node.name.lower() in self.later:
+            return refused(
+                f'"{node.name}" is a name that select gives, which is computed later', node,
+                "Repeat what it stands for, or select from a query inside: select ... from (select ...) where ...",
+            )  # fmt: skip
         return refused(
             f'there is no column "{node.name}" in {where}, which has: {", ".join(names) or "no columns"}',
             node, did_you_mean(node.name, names) or "Name one of these.",
@@ -166,25 +177,36 @@ class Rows:
         found = self.inner(node)
         if len(found.relation.types) != 1:
             raise refused(f"a subquery stands for one value, and has {len(found.names)} columns", node, "Select one.")
-        return self._appended(unnest.with_scalar(self.relation, found.relation))
+        return self._appended(unnest.with_scalar(self.relation, found.relation, f"{shown(node)}{place_of(node)}"))
 
     def _exists(self, node: exp.Expression) -> Expr:
         return self._appended(unnest.with_existence(self.relation, self.inner(node.this).relation))
 
-    def _member(self, value: exp.Expression, query: exp.Expression) -> Expr:
-        if isinstance(value, exp.Tuple):
-            raise unsupported(value, "a row of several values, other than in where ... in (select ...)")
-        found = self._one_column(self.inner(query), query)
-        tested = self.expr(value)
-        tested, inside = _comparable(tested, found)
-        return self._appended(unnest.with_membership(self.relation, tested, inside))
+    def _member(self, node: exp.Expression, value: exp.Expression, query: exp.Expression) -> Expr:
+        values = _values_of(value)
+        found = self.inner(query)
+        if len(values) != len(found.names):
+            raise _differ(node, values, found)
+        tested, inside = self._comparable([self.expr(value) for value in values], found)
+        if len(values) == 1:
+            return self._appended(unnest.with_membership(self.relation, tested[0], inside))
+        return self._appended(unnest.with_row_membership(self.relation, tested, inside))
 
-    def _one_column(self, found: Bound, node: exp.Expression) -> Relation:
+    def _compared(self, node: exp.Expression, choice: exp.Expression) -> Expr:
+        """x > all (select ...), x <= any (select ...)."""
+        found = self.inner(choice.this)
         if len(found.names) != 1:
-            raise refused(
-                f"in (...) compares one value, and the subquery has {len(found.names)} columns", node, "Select one."
-            )
-        return found.relation
+            raise _differ(node, [node.this], found)
+        (tested,), inside = self._comparable([self.expr(node.this)], found)
+        op, is_all = COMPARED[type(node)], isinstance(choice, exp.All)
+        return self._appended(unnest.with_comparison(self.relation, op, tested, inside, is_all))
+
+    def _comparable(self, values: list[Expr], found: Bound) -> tuple[list[Expr], Relation]:
+        """The values and the subquery's columns with types that can be compared."""
+        columns = a.columns_of(found.relation)
+        pairs = [alike(one, two) for one, two in zip(values, columns)]
+        theirs = tuple(two for _, two in pairs)
+        return [one for one, _ in pairs], found.relation if theirs == columns else a.Project(found.relation, theirs)
 
     # ---- conditions -------------------------------------------------------------------------
 
@@ -199,19 +221,21 @@ class Rows:
             elif isinstance(asked, exp.In) and asked.args.get("query") is not None and not negated:
                 self._keep_members(asked)
             else:
-                found = self.expr(part)
-                if found.type not in (BOOLEAN, VOID):
-                    raise refused(f"a condition is true or false, and this is a {found.type}", part, "Compare it.")
+                found = self.condition(part)  # first: a subquery in it adds a column to the rows
                 self.relation = a.Filter(self.relation, found)
 
+    def condition(self, node: exp.Expression) -> Expr:
+        """What is true or false of each row."""
+        found = self.expr(node)
+        if found.type not in (BOOLEAN, VOID):
+            raise refused(f"a condition is true or false, and this is a {found.type}", node, "Compare it.")
+        return cast(found, BOOLEAN) if found.type == VOID else found
+
     def _keep_members(self, node: exp.Expression) -> None:
-        values = list(node.this.expressions) if isinstance(node.this, exp.Tuple) else [node.this]
+        values = _values_of(node.this)
         found = self.inner(node.args["query"])
         if len(values) != len(found.names):
-            raise refused(
-                f"in (...) compares {len(values)} value{'s' if len(values) > 1 else ''}, and the subquery has "
-                f"{len(found.names)} columns", node, "Select as many.",
-            )  # fmt: skip
+            raise _differ(node, values, found)
         mine = [self.expr(value) for value in values]
         width = len(self.relation.types)
         theirs = a.columns_of(found.relation, width)
@@ -219,10 +243,18 @@ class Rows:
         self.relation = unnest.kept_where_exists(self.relation, found.relation, equal)
 
 
-def _comparable(value: Expr, inner: Relation) -> tuple[Expr, Relation]:
-    """The value and the subquery's column with types that can be compared."""
-    one, two = alike(value, a.column(0, inner.types[0]))
-    return one, inner if two == a.column(0, inner.types[0]) else a.Project(inner, (two,))
+def _values_of(node: exp.Expression) -> list[exp.Expression]:
+    node = bare(node)
+    return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
+
+
+def _differ(node: exp.Expression, values: list[exp.Expression], found: Bound) -> Exception:
+    how = "in (...)" if isinstance(node, exp.In) else "it"
+    many, columns = len(values), len(found.names)
+    return refused(
+        f"{how} compares {many} value{'s' if many > 1 else ''}, and the subquery has {columns} "
+        f"column{'s' if columns > 1 else ''}", node, "Select as many.",
+    )  # fmt: skip
 
 
 def _has_subquery(node: exp.Expression) -> bool:

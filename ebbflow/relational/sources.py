@@ -9,14 +9,17 @@ from sqlglot import exp
 
 from ebbflow.errors import did_you_mean
 from ebbflow.expressions.operations import typed
-from ebbflow.expressions.typed import Expr
+from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.asof import asof
 from ebbflow.relational.expressions import alike
+from ebbflow.relational.pivots import pivoted
 from ebbflow.relational.refusals import refused, says_only, unsupported
-from ebbflow.relational.rows import Ask, Rows, Tables
+from ebbflow.relational.rows import Ask, Bound, Rows, Tables, conjuncts_of
 from ebbflow.relational.scope import Known, Scope, named, read
+from ebbflow.relational.series import series_of
 
 SIDES = {"LEFT": "left", "RIGHT": "right", "FULL": "full", "": "inner"}
 JOIN_SAYS = {"this", "side", "kind", "on", "using", "method"}
@@ -40,16 +43,14 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
     renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
     match node:
         case exp.Table():
-            says_only(node, {"this", "alias", "joins"})
+            says_only(node, {"this", "alias", "joins", "pivots", "db", "catalog"})
             if not isinstance(node.this, exp.Identifier):
-                raise unsupported(node, "a function in from")
-            found = tables.get(node.name.lower())
-            if found is None:
-                raise refused(
-                    f'there is no input or table "{node.name}"; there are: {", ".join(tables) or "none"}', node,
-                    did_you_mean(node.name, list(tables)) or "Inputs are declared with flow.input(name, schema).",
-                )  # fmt: skip
-            called = called or node.name
+                found = series_of(node.this, called)
+                if found is None:
+                    raise unsupported(node, "this function in from", "range and generate_series stand there.")
+            else:
+                found = _table(node, tables)
+                called = called or node.name
         case exp.Subquery() if isinstance(node.this, exp.Table):  # brackets around joins
             relation, columns = _source(node.this, tables, around, ask)
             inner = Rows(relation, Scope(columns, around), tables, ask)
@@ -60,6 +61,12 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
             found = ask(node if isinstance(node, exp.Values) else node.this, tables, around)
         case _:
             raise unsupported(node)
+    for pivot in node.args.get("pivots") or []:  # the names behind it are those of what it makes
+        given = Rows(found.relation, Scope(named("", found.names, found.relation.types), around), tables, ask)
+        found = pivoted(given, pivot)
+        alias = pivot.args.get("alias") or alias
+        called = alias.name if alias is not None else ""
+        renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
     names = [*renamed, *found.names[len(renamed) :]]
     if len(renamed) > len(found.names):
         raise refused(
@@ -68,15 +75,29 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
     return found.relation, named(called, names, found.relation.types)
 
 
+def _table(node: exp.Expression, tables: Tables) -> Bound:
+    """An input or a common table; lake.orders is the input of that name."""
+    written = ".".join(part.name for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part)
+    found = tables.get(written.lower())
+    if found is None:
+        plain = "" if written == node.name or node.name.lower() not in tables else f'Write "{node.name}" alone.'
+        raise refused(
+            f'there is no input or table "{written}"; there are: {", ".join(tables) or "none"}', node,
+            plain or did_you_mean(written, list(tables)) or "Inputs are declared with flow.input(name, schema).",
+        )  # fmt: skip
+    return found
+
+
 def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
     says_only(join, JOIN_SAYS)
     side, how = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
     method = (join.args.get("method") or "").upper()
     kind = {"SEMI": "semi", "ANTI": "anti"}.get(how) or SIDES.get(side)
-    if kind is None or method not in ("", "NATURAL"):
+    if kind is None or method not in ("", "NATURAL", "ASOF"):
         raise unsupported(join, f"{method or side} join".lower())
     if isinstance(join.this, exp.Lateral):
-        _lateral(rows, join, kind)
+        is_outer_apply = join.this.args.get("cross_apply") is False
+        _lateral(rows, join, "left" if is_outer_apply else kind)
         return
     relation, columns = _source(join.this, rows.tables, around, rows.ask)
     width = len(rows.relation.types)
@@ -97,16 +118,51 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
         pairs.append((mine[0], other[0]))
         parts.append(typed("eq", alike(read(mine[0], 0), read(other[0], 0))))
     on = join.args.get("on")
-    if on is not None:
-        if on.find(exp.Query, exp.Exists):
-            raise unsupported(on, "a subquery in a join's condition")
-        parts.append(both.expr(on))
-    rows.relation = a.Join(rows.relation, relation, kind, a.conjunction(parts))
+    if method == "ASOF":
+        if on is not None:
+            parts += [both.expr(part) for part in conjuncts_of(on)]
+        elif parts:  # the last of using is what the nearest is looked for by
+            parts[-1] = typed("ge", alike(read(pairs[-1][0], 0), read(pairs[-1][1], 0)))
+        rows.relation = asof(rows.relation, relation, kind, parts, join)
+    elif on is not None and on.find(exp.Query, exp.Exists):
+        both.relation = a.Join(rows.relation, relation, "inner", a.conjunction(parts))
+        both.keep(on)
+        rows.relation = _of_pairs(rows.relation, relation, kind, both.relation)
+    else:
+        if on is not None:
+            parts.append(both.condition(on))
+        rows.relation = a.Join(rows.relation, relation, kind, a.conjunction(parts))
     if kind in ("semi", "anti"):
         return
     rows.scope.columns += theirs
     for one, two in pairs:
         _merge(rows, kind, one, two)
+
+
+def _of_pairs(left: Relation, right: Relation, kind: str, pairs: Relation) -> Relation:
+    """A join of which the pairs are known: those, and the rows of a side that are in none of them."""
+    width = len(left.types)
+    both = width + len(right.types)
+    pairs = a.Project(pairs, a.columns_of(pairs)[:both])
+    if kind == "inner":
+        return pairs
+
+    def rest(side: Relation, start: int, how: str) -> Relation:
+        there = a.Distinct(a.Project(pairs, a.columns_of(pairs)[start : start + len(side.types)]))
+        behind = a.columns_of(there, len(side.types))
+        same = [a.same(one, two) for one, two in zip(a.columns_of(side), behind)]
+        return a.Join(side, there, how, a.conjunction(same))
+
+    if kind in ("semi", "anti"):
+        return rest(left, 0, kind)
+    found: list[Relation] = [pairs]
+    if kind in ("left", "full"):
+        nulls = [Literal(None, type_) for type_ in right.types]
+        found.append(a.Project(rest(left, 0, "anti"), (*a.columns_of(left), *nulls)))
+    if kind in ("right", "full"):
+        nulls = [Literal(None, type_) for type_ in left.types]
+        found.append(a.Project(rest(right, width, "anti"), (*nulls, *a.columns_of(right))))
+    return a.Union(tuple(found))
 
 
 def _merge(rows: Rows, kind: str, mine: Known, other: Known) -> None:

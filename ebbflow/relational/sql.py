@@ -5,6 +5,9 @@ Rule: a query that is refused leaves the program as it was.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -20,12 +23,14 @@ from ebbflow.relational.build import Builder, constant, unique
 from ebbflow.relational.expressions import ask_for_errors
 from ebbflow.relational.functions import Dialect
 from ebbflow.relational.query import query_of
+from ebbflow.relational.refusals import check_said
 from ebbflow.relational.rows import Bound
 
 
 def collection_of(graph: Graph, text: str) -> int:
     """The number of the node that gives what the query asks for."""
     query = parsed(text)
+    check_said(query)
     if graph.ansi:
         ask_for_errors(query)
     found = query_of(query, tables_of(graph), None)
@@ -43,17 +48,59 @@ def parsed(text: str) -> exp.Expression:
         trees = [tree for tree in sqlglot.parse(text, read=Dialect) if tree is not None]
     except (ParseError, TokenError) as problem:
         at = getattr(problem, "errors", None) or [{}]
-        said = at[0].get("description") or str(problem).splitlines()[0]
-        if said.startswith("Required keyword"):  # sqlglot names a class of its own here
-            said = "something is missing"
-        where = f" (line {at[0]['line']}, column {at[0]['col']})" if at[0].get("line") else ""
-        near = f', near "{at[0]["highlight"]}"' if at[0].get("highlight") else ""
-        raise SqlError(
-            f"the query cannot be read: {said.rstrip('.')}{near}{where}.", hint="Spark's SQL is read."
-        ) from None
+        raise _unreadable(text, problem, at[0]) from None
     if len(trees) != 1:
         raise SqlError(f"sql takes one query; the text has {len(trees)}.", hint="Call it once for each.")
-    return trees[0]
+    return _table_of(trees[0])
+
+
+SAID_OF_TEXT = {
+    "Required keyword": "something is missing",
+    "Invalid expression": "this does not fit here",
+    "Expected table name": "the name of a table is missing",
+    "Expected TYPE": "this is no type",
+    "Error tokenizing": "a text or a name is not closed",
+    "The number of provided arguments": "a function is given too many values",
+}
+"""What sqlglot says, in words that name none of its parts."""
+OTHERS = {
+    r"select\s+top\s+\d": "Write limit at the end: select ... limit 2.",
+    r"\s!?~\*?\s": "Write rlike: s rlike 'a'.",
+    r"//": "Write div: a div b.",
+    r"\*\*": "Write power(a, 2).",
+    r"\{\{|\{%": "Templates are filled in before: give the query that they make.",
+}
+"""How other dialects write it, and what to write."""
+
+
+def _unreadable(text: str, problem: Exception, at: dict[str, Any]) -> SqlError:
+    said = at.get("description") or str(problem).splitlines()[0]
+    said = next((words for start, words in SAID_OF_TEXT.items() if said.startswith(start)), said).rstrip(".")
+    near = f', near "{at["highlight"]}"' if at.get("highlight") else ""
+    where = f" (line {at['line']}, column {at['col']})" if at.get("line") else ""
+    if not where and said == SAID_OF_TEXT["Error tokenizing"]:
+        where = _unclosed(text)
+    hint = next((way for form, way in OTHERS.items() if re.search(form, text, re.IGNORECASE)), "Spark's SQL is read.")
+    return SqlError(f"the query cannot be read: {said}{near}{where}.", hint=hint)
+
+
+def _unclosed(text: str) -> str:
+    """Where the last quote stands that opens something."""
+    opened, at = "", 0
+    for i, letter in enumerate(text):
+        if letter == opened:
+            opened = ""
+        elif letter in "'\"`" and not opened:
+            opened, at = letter, i
+    before = text[:at]
+    return f" (line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))})"
+
+
+def _table_of(tree: exp.Expression) -> exp.Expression:
+    """`table orders` is `select * from orders`; sqlglot reads a column that is called table."""
+    if isinstance(tree, exp.Alias) and isinstance(tree.this, exp.Column) and tree.this.name.lower() == "table":
+        return exp.select("*").from_(exp.Table(this=tree.args["alias"]))
+    return tree
 
 
 def tables_of(graph: Graph) -> dict[str, Bound]:

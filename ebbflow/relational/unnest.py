@@ -9,7 +9,8 @@ Rule: dependent(R, D) = { (r, d) : d in D, r in R with the outer columns set to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
 from ebbflow.dataflow.aggregates import COUNTS
@@ -92,9 +93,9 @@ def dependent(relation: Relation, domain: Domain) -> Relation:
             found = relation.replaced(dependent(source, domain), lambda expr: domain.replaced(expr, behind), *columns)
             wide = behind + domain.width
             return a.Project(found, (*a.columns_of(found)[:behind], *a.columns_of(found)[wide:], *columns))
-        case a.Single(source, keys):
+        case a.Single(source, keys, written):
             own = tuple(domain.replaced(key, width) for key in keys)
-            return a.Single(dependent(source, domain), (*own, *domain.columns(width)))
+            return a.Single(dependent(source, domain), (*own, *domain.columns(width)), written)
     raise AssertionError(f"a {type(relation).__name__} reads no outer column itself")
 
 
@@ -178,11 +179,14 @@ def attached(
     return combine(around, every, [a.same(x, y) for x, y in zip(mine, theirs)])
 
 
-def with_scalar(around: Relation, inner: Relation) -> Relation:
-    """The query around, with the subquery's one value as one more column; null where it has no row."""
+def with_scalar(around: Relation, inner: Relation, written: str = "") -> Relation:
+    """The query around, with the subquery's one value as one more column; null where it has no row.
+
+    written: the subquery and its place, for the refusal of a step in which it has several rows.
+    """
     reads = reads_of(inner)
     if not a.has_at_most_one_row(inner):
-        inner = a.Single(inner, ())
+        inner = a.Single(inner, (), written)
 
     def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
         joined = a.Join(left, right, "left", a.conjunction(parts))
@@ -257,3 +261,59 @@ def with_membership(around: Relation, value: Expr, inner: Relation) -> Relation:
         return a.Project(joined, (*columns[:width], answer))
 
     return attached(counted, inner, with_match)
+
+
+def with_row_membership(around: Relation, values: list[Expr], inner: Relation) -> Relation:
+    """The same for rows of several values, which are equal where all their values are.
+
+    Whether two rows are equal is unknown only where one of them has a null; so pairs are looked at that have one.
+    """
+    width = len(around.types)
+    found = a.Project(around, (*a.columns_of(around), *values))
+    outer = [Column(f"{a.OUTER}c{width + i}", value.type) for i, value in enumerate(values)]
+    own = a.columns_of(inner)
+    equal = a.conjunction([typed("eq", pair) for pair in zip(outer, own)])
+    assert equal is not None
+    unknown = typed("is_null", (equal,))
+    asked = [equal, typed("and", (_any_null(own), unknown)), typed("and", (_any_null(outer), unknown))]
+    relation: Relation = found
+    for condition in asked:
+        relation = with_existence(relation, a.Filter(inner, condition))
+    there, one, two = a.columns_of(relation)[-3:]
+    answer = typed("when", (there, a.ALWAYS, typed("or", (one, two)), Literal(None, BOOLEAN), Literal(False, BOOLEAN)))
+    return a.Project(relation, (*a.columns_of(around), answer))
+
+
+def _any_null(values: Sequence[Expr]) -> Expr:
+    return reduce(lambda one, two: typed("or", (one, two)), [typed("is_null", (value,)) for value in values])
+
+
+def with_comparison(around: Relation, op: str, value: Expr, inner: Relation, is_all: bool) -> Relation:
+    """The query around, with one more column: whether the comparison holds for all, or for any, of the subquery's.
+
+    It holds for all that are not null if it holds for the least and the greatest of them, and for any of them if it
+    holds for one of these two.  A null among them leaves open what they do not decide.
+    """
+    width, kind = len(around.types), inner.types[0]
+    tested = a.Project(around, (*a.columns_of(around), value))
+    of = a.column(0, kind)
+    facts = a.Aggregate(inner, (), (a.count_of(), a.count_of(of), ("min", of, kind), ("max", of, kind)))
+
+    def with_facts(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
+        joined = a.Join(left, right, "left", a.conjunction(parts))
+        return a.Project(joined, a.columns_of(joined)[: len(left.types) + 4])
+
+    found = attached(tested, facts, with_facts)
+    mine, rows, known, least, most = a.columns_of(found)[width:]
+    zero = Literal(0, LONG)
+    ends = [typed(op, (mine, end)) for end in (least, most)]
+    missing = typed("or", (typed("is_null", (mine,)), typed("gt", (rows, known))))
+    decided = typed("not", (typed("and", ends),)) if is_all else typed("or", ends)
+    answer = typed(
+        "when",
+        (
+            typed("eq", (typed("coalesce", (rows, zero)), zero)), Literal(is_all, BOOLEAN),
+            decided, Literal(not is_all, BOOLEAN), missing, Literal(None, BOOLEAN), Literal(is_all, BOOLEAN),
+        ),
+    )  # fmt: skip
+    return a.Project(found, (*a.columns_of(around), answer))

@@ -24,7 +24,7 @@ from ebbflow.relational import aggregates
 from ebbflow.relational import algebra as a
 from ebbflow.relational.expressions import AGGREGATES, constant
 from ebbflow.relational.groups import aggregate_of
-from ebbflow.relational.refusals import refused, unsupported
+from ebbflow.relational.refusals import refused, unsupported, word_for
 from ebbflow.relational.rows import Rows, bare
 
 PLACES: dict[type[exp.Expression], str] = {
@@ -64,6 +64,12 @@ def add_windows(rows: Rows, parts: list[exp.Expression], query: exp.Select) -> N
         by = tuple(_ordered(rows, part) for part in (order.expressions if order is not None else []))
         groups.setdefault((keys, by), []).append((node, _function(rows, whole, by)))
     for (keys, by), members in groups.items():
+        for node, function in members:
+            if function.of is not None and function.is_distinct:
+                rows.windows[node] = _joined(rows, keys, function.of)
+        members = [(node, function) for node, function in members if not function.is_distinct]
+        if not members:
+            continue
         asked = list(dict.fromkeys(part for _, function in members for part in function.parts))
         width = len(rows.relation.types)
         rows.relation = a.Window(rows.relation, keys, by, tuple(asked))
@@ -76,13 +82,24 @@ class _Function:
     """One function of a window: what the engine computes for it, and what is made of that."""
 
     def __init__(self, parts: tuple[Asked, ...], of: aggregates.Asked | None = None):
-        self.parts, self._of = parts, of
+        self.parts, self.of = parts, of
+        self.is_distinct = of is not None and (of.is_distinct or of.op == "count_distinct")
 
     def put_together(self, at: dict[Asked, Expr]) -> Expr:
-        if self._of is None:
+        if self.of is None:
             return at[self.parts[0]]
-        found = dict(zip(aggregates.parts_of(self._of), (at[part] for part in self.parts), strict=True))
-        return aggregates.put_together(self._of, found)
+        found = dict(zip(aggregates.parts_of(self.of), (at[part] for part in self.parts), strict=True))
+        return aggregates.put_together(self.of, found)
+
+
+def _joined(rows: Rows, keys: tuple[Expr, ...], of: aggregates.Asked) -> Expr:
+    """An aggregate of the distinct values of whole partitions: that of a group, put to each of its rows."""
+    width = len(rows.relation.types)
+    group = aggregates.aggregated(rows.relation, keys, [of])
+    same = [a.same(key, column) for key, column in zip(keys, a.columns_of(group, width))]
+    joined = a.Join(rows.relation, group, "inner", a.conjunction(same))
+    rows.relation = a.Project(joined, (*a.columns_of(joined)[:width], a.columns_of(joined)[-1]))
+    return a.columns_of(rows.relation)[-1]
 
 
 def _spelled_out(node: exp.Expression, named: dict[str, exp.Expression]) -> exp.Expression:
@@ -126,13 +143,17 @@ def _function(rows: Rows, window: exp.Expression, order: Order) -> _Function:
             raise refused(f"{PLACES[type(node)]} is about the whole partition", spec, "Leave the frame out.")
         return _Function((Asked(asked.op, asked.of, asked.type, frame, asked.number, asked.default, skips),))
     if type(inner) not in AGGREGATES:
-        raise unsupported(window, f"{inner.key} over a window")
+        raise unsupported(window, f"{word_for(inner)} over a window", "Ranks, lag, lead and aggregates stand there.")
     if skips:
         raise unsupported(window, f"{inner.key} with ignore nulls")
     of = aggregate_of(rows, node)
-    if of.is_distinct or of.op == "count_distinct":
-        raise unsupported(window, "an aggregate of distinct values over a window")
     frame = _frame(rows, window, order)
+    if of.is_distinct or of.op == "count_distinct":
+        if frame is not None:
+            raise unsupported(
+                window, "an aggregate of distinct values over a part of its window", "Leave its order and frame out."
+            )
+        return _Function((), of)
     parts = aggregates.parts_of(of)
     for part in parts:
         if part.op not in FUNCTIONS and frame is not None:
@@ -180,13 +201,16 @@ def _frame(rows: Rows, window: exp.Expression, order: Order) -> Frame | None:
         return frame_of(None, by, bool(order))
     unit = str(spec.args.get("kind") or "rows").lower()
     if unit not in ("rows", "range") or spec.args.get("exclude"):
-        raise unsupported(spec, f"a frame of {unit}" if not spec.args.get("exclude") else "a frame with exclude")
+        said = f"a frame of {unit}" if not spec.args.get("exclude") else "a frame with exclude"
+        raise unsupported(spec, said, "Frames are: rows between ... and ..., range between ... and ...")
     start = _bound(rows, spec, "start", unit)
     end = 0 if spec.args.get("end") is None else _bound(rows, spec, "end", unit)
+    if isinstance(start, int) and isinstance(end, int) and start > end:
+        raise refused("a frame ends before it starts", spec, "Turn it around.")
     try:
         return frame_of((unit, start, end), by, bool(order))
     except (TypeMismatch, NotAnExpression) as problem:
-        raise refused(problem.what.rstrip("."), spec, problem.hint) from None
+        raise refused(problem.what.rstrip("."), spec, problem.hint.replace("rows_between", "rows between")) from None
 
 
 def _bound(rows: Rows, spec: exp.Expression, which: str, unit: str) -> object:
@@ -213,7 +237,8 @@ def _bound(rows: Rows, spec: exp.Expression, which: str, unit: str) -> object:
 def _length(node: exp.Expression) -> timedelta:
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") is not None else ""
     if unit not in UNITS or not isinstance(node.this, exp.Literal):
-        raise unsupported(node, f"a frame measured in {unit.lower() or 'an interval'}s")
+        said = f"a frame measured in {unit.lower() or 'interval'}s"
+        raise unsupported(node, said, "Measure it in days: interval 30 days.")
     try:
         return float(node.this.name) * UNITS[unit]
     except ValueError:

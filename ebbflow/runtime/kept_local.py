@@ -32,7 +32,7 @@ from ebbflow.durable.image import Delta, Pages, sections, segment
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import LEDGER, Ledger, begin
 from ebbflow.durable.store import Files, Store, disk_refusals, local_path
-from ebbflow.engine.host import Antichain, Rows
+from ebbflow.engine.slices import Antichain, Rows
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
 from ebbflow.native.structs import is_address
 from ebbflow.runtime.contract import Guard, Keeper
@@ -434,7 +434,7 @@ def engine() -> str:
     """A few letters for what the words of a heap mean: all named numbers and structures of the engine."""
     found: list[Any] = []
     house = Path(__file__).parents[1]
-    files = [*house.glob("trace/*.py"), *house.glob("operators/**/*.py"), house / "engine/walk.py"]
+    files = [*house.glob("trace/*.py"), *house.glob("operators/**/*.py"), *house.glob("engine/*.py")]
     for path in sorted([*files, house / "expressions/interpreter.py"]):
         part = importlib.import_module(".".join(("ebbflow", *path.relative_to(house).with_suffix("").parts)))
         names = sorted(vars(part).items())

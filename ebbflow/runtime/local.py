@@ -23,8 +23,9 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules import check
 from ebbflow.dataflow.text_predicates import TextPredicates, find_text_predicates
-from ebbflow.engine.host import FEW, NEVER, Antichain, Host, Rows
+from ebbflow.engine.host import Host
 from ebbflow.engine.refusals import refuse_plainly
+from ebbflow.engine.slices import FEW, NEVER, Antichain, Rows
 from ebbflow.engine.worker import LIMITS
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime.contract import NOT_TAKEN, RESTLESS, TAKEN, Guard, LateOutputs, Moments, Past
@@ -44,7 +45,16 @@ class Part:
 
 
 class LocalRuntime:
-    OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", *LIMITS)  # for those who measure
+    OPTIONS = (
+        "rewriting",
+        "slice_times",
+        "few_rows",
+        "turn_fuel",
+        "reserve",
+        "forget_times",
+        "replays_only",
+        *LIMITS,
+    )  # for those who measure
     staging, keeper = None, None
     recording: Any = None
 
@@ -122,6 +132,8 @@ class LocalRuntime:
                 events.tell(events.Emitted(name, rows))
             if self.frontier(name) != frontier:
                 events.tell(events.FrontierMoved(name, self.frontier(name)))
+        if merges := after["merges"] - before["merges"]:
+            events.tell(events.Merged(merges, *(after[name] - before[name] for name in ("merged from", "merged to"))))
         counted = {name: after[name] - before[name] for name in ("visits", "rows")}
         events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
 

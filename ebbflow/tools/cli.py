@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 import ebbflow
 from ebbflow import errors
 from ebbflow.tools import doctor as machine
+from ebbflow.tools import program as programs
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,8 +82,6 @@ def run(program: Path, arguments: tuple[str, ...]) -> None:
       ebbflow run program.py
       ebbflow run program.py --its-own-option 3
     """
-    from ebbflow.tools import program as programs
-
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         programs.run(program, arguments)
 
@@ -101,7 +101,6 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
       ebbflow explain --json program.py | jq '.flow.nodes | length'
     """
     from ebbflow.dataflow.plan_json import to_json
-    from ebbflow.tools import program as programs
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         flows = programs.dataflows(program, arguments)
@@ -120,6 +119,7 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
 @click.option("--figure", is_flag=True, help="A page to put into a text: only the lattice and its rows.")
 @click.option("--part", "parts", multiple=True, help="With --figure: plan, lattice, rows, story, inputs; repeat it.")
 @click.option("--show", help="The collection the page begins with, by its name.")
+@click.option("--times", is_flag=True, help="Say how long the steps took, and how much of it at each node.")
 @click.option("--title", help="The page's title; the program's file name, if it is left out.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -130,6 +130,7 @@ def explore(
     figure: bool,
     parts: tuple[str, ...],
     show: str | None,
+    times: bool,
     title: str | None,
 ) -> None:
     """Run PROGRAM, and write an explorer page of it.
@@ -142,9 +143,9 @@ def explore(
     Examples:
       ebbflow explore reach.py
       ebbflow explore reach.py --export reach.html
+      ebbflow explore reach.py --export reach.html --times
       ebbflow explore reach.py --export figure.html --figure --show reached
     """
-    from ebbflow.tools import program as programs
     from ebbflow.tools.explorer import page, recording
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
@@ -152,7 +153,9 @@ def explore(
             programs.run(program, arguments)
         if not sessions:
             raise click.ClickException(f"{program} runs no dataflow in this process, so there is nothing to show.")
-        written = page.of_recording(sessions[-1], export, page.Look(title or program.name, show, parts or figure))
+        written = page.of_recording(
+            sessions[-1], export, page.Look(title or program.name, show, parts or figure, times)
+        )
     if len(sessions) > 1:
         click.echo(f"{program} ran {len(sessions)} sessions; the page shows the last.")
     click.echo(str(written.path))
@@ -355,8 +358,6 @@ def completion(shell: str) -> None:
       ebbflow completion zsh > ~/.zfunc/_ebbflow   (a directory of your fpath)
       ebbflow completion fish > ~/.config/fish/completions/ebbflow.fish
     """
-    from click.shell_completion import get_completion_class
-
     written = get_completion_class(shell)
     assert written is not None
     click.echo(written(main, {}, "ebbflow", "_EBBFLOW_COMPLETE").source())

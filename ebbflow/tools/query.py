@@ -25,16 +25,17 @@ import pyarrow
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from ebbflow.columns.ddl import schema_of
 from ebbflow.errors import MissingPackage, SqlError, UnknownOption
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.running.session import Session
 from ebbflow.frontend.running.table import shown
 from ebbflow.tools.table_files import TableFiles
 
-ANSWER, DIFF, KEY = "answer", "_diff", "order key {}"
+ANSWER_OUTPUT, DIFF, ORDER_KEY = "answer", "_diff", "order key {}"
 FORMATS = ("table", "csv", "json", "parquet")
 SHOWN_ROWS = 100
-NAME = re.compile(r"[A-Za-z_]\w*")
+PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Asked(NamedTuple):
@@ -61,7 +62,7 @@ def tables_of(words: Sequence[str]) -> list[TableFiles]:
         name, equals, place = word.partition("=")
         if not equals:
             name, place = Path(word).name.split(".")[0], word
-        if not NAME.fullmatch(name) or not place:
+        if not PLAIN_NAME.fullmatch(name) or not place:
             raise UnknownOption(f'"{word}" does not say which table is in which file.', hint="orders=path/orders.csv")
         if name in found:
             raise UnknownOption(f'two files are to be the table "{name}".', hint="NAME=PATH gives each its own name.")
@@ -76,7 +77,7 @@ def answer(asked: Asked) -> None:
     with live:
         live.commit()
         line.clear()
-        rows = in_order(live.snapshot(ANSWER).to_arrow(), "_count", sorting)
+        rows = in_order(live.snapshot(ANSWER_OUTPUT).to_arrow(), "_count", sorting)
     if asked.output is not None:
         replace(asked.output, rows, _format(asked))
         line.say(f"{len(rows):,} rows in {asked.output}")
@@ -93,7 +94,7 @@ def follow(asked: Asked) -> None:
         try:
             while True:
                 began = time.perf_counter()
-                changes = live.commit()[ANSWER].to_arrow()
+                changes = live.commit()[ANSWER_OUTPUT].to_arrow()
                 took = time.perf_counter() - began
                 line.clear()
                 if len(changes) or not step:
@@ -110,7 +111,7 @@ def follow(asked: Asked) -> None:
 
 def _tell(asked: Asked, live: Session, changes: pyarrow.Table, sorting: Sorting, is_first: bool) -> None:
     if asked.output is not None:
-        replace(asked.output, in_order(live.snapshot(ANSWER).to_arrow(), "_count", sorting), _format(asked))
+        replace(asked.output, in_order(live.snapshot(ANSWER_OUTPUT).to_arrow(), "_count", sorting), _format(asked))
         return
     kept = changes.column_names[: len(changes.column_names) - 2 - sorting.extra]
     signed = changes.select([DIFF, *kept])
@@ -146,7 +147,7 @@ def begun(asked: Asked, line: Line) -> tuple[Session, Sorting]:
     flow = Dataflow()
     for table in asked.tables:
         flow.input(table.name, table.types)
-    flow.output(ANSWER, flow.sql(query))
+    flow.output(ANSWER_OUTPUT, flow.sql(query))
     line.show("computing")
     live = flow.run()
     for table, change in changes:
@@ -156,8 +157,6 @@ def begun(asked: Asked, line: Line) -> tuple[Session, Sorting]:
 
 
 def _columns(table: TableFiles) -> list[str]:
-    from ebbflow.columns.ddl import schema_of
-
     return [f"{field.name} {field.type}" for field in schema_of(table.types)]
 
 
@@ -189,7 +188,7 @@ def with_order(query: str) -> tuple[str, Sorting]:
         elif isinstance(by, exp.Column) and by.name in names and (not by.table or not isinstance(tree, exp.Select)):
             name = by.name
         elif isinstance(tree, exp.Select) and not tree.args.get("distinct") and "*" not in names:
-            name, extra = KEY.format(extra), extra + 1
+            name, extra = ORDER_KEY.format(extra), extra + 1
             tree = tree.select(exp.alias_(by.copy(), name, quoted=True))
         else:
             raise SqlError(

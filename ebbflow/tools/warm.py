@@ -19,7 +19,9 @@ def warm() -> int:
     """Compile what is not kept yet; how many kernels there are."""
     began = time.perf_counter()
     total = compile_all()
-    print(f"{total} kernels are ready in {directory()} ({time.perf_counter() - began:.1f} s).")
+    found = bundle()
+    place = found.path.parent if found is not None else directory()
+    print(f"{total} kernels are ready in {place} ({time.perf_counter() - began:.1f} s).")
     return total
 
 

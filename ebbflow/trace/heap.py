@@ -127,7 +127,9 @@ class Worker(Struct):
     seeds: Vector
     outboxes: Outbox = several(64)  # one per worker
     cold: Segment  # what the spine holds of a key that is only read
-    unused: Words = several(3)
+    merges: int  # counters: merges of batches that ended, keys and entries before them, and after
+    merged_from: int
+    merged_to: int
     bulk: Vector
     bulk2: Vector
     counts: Vector
@@ -165,7 +167,7 @@ class Worker(Struct):
     broken: int  # whether even that was not enough: a kernel ended in the middle
     index_undo: Vector  # what the advance changed in ordered indexes
     index_rows: int  # from so many values on, the rows of a window's partition have an ordered index
-    unused_end: Words = several(1)  # so that lines of cache begin where structures do
+    index_entries: int  # from so many old entries on, a key of an arrangement has an index
 
 
 # ---- what can go wrong inside ----------------------------------------------------------------
@@ -544,7 +546,7 @@ class Heap:
         header.space_end = self.end
         header.limit = self.limit
         header.seal, header.keep, header.effort = SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT
-        header.index_rows = INDEXED_ROWS
+        header.index_rows, header.index_entries = INDEXED_ROWS, INDEXED_ENTRIES
         header.cached_slots = DEFAULT_CACHED_SLOTS
         header.growth = 2 if self.is_placed else 4  # pages that nobody touches cost nothing, but in an image
         for i in range(23):
@@ -658,6 +660,7 @@ class Heap:
 
 SEAL_ROWS, KEEP_RECORDS, IDLE_EFFORT = 4096, 1 << 16, 256
 INDEXED_ROWS = 128
+INDEXED_ENTRIES = 512
 DEFAULT_CACHED_SLOTS = 1 << 13
 BEHIND = 1 << 36  # bytes of address space behind the limit, at least: a step that goes beyond it needs them a while
 LEAST_RESERVE = 1 << 26  # bytes; with less a worker does not begin

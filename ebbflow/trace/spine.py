@@ -39,12 +39,14 @@ from ebbflow.trace.batch import (
     weight_of,
     widen,
 )
+from ebbflow.trace.entry_index import index_behind, touch_key
 from ebbflow.trace.heap import (
     Segment,
     Vector,
     Worker,
     alloc,
     class_size,
+    copy_words,
     drop_vector,
     hash_lanes,
     push_word,
@@ -304,8 +306,34 @@ def segment_to_read(worker: Worker, table: Table, family: int, key: Words, h: in
     if record == 0:
         return Segment(0)
     segment = segment_of(table, record, family)
-    touch(worker, segment, table.widths[family])
+    if family == 0:
+        touch_key(worker, table, record, segment, table.widths[0])
+    else:
+        touch(worker, segment, table.widths[family])
     return segment
+
+
+@kernel
+def in_one_piece(worker: Worker, table: Table, family: int, segment: Segment) -> Segment:
+    """A segment for a reader who goes through all of it: itself, or where an index has its old entries, a copy of both
+    that is good until the next is asked for.
+    """
+    index = index_behind(worker, table, family, segment)
+    if index == 0:
+        return segment
+    w = table.widths[family]
+    to = worker.cold
+    to.length = 0
+    p = make_room(worker, to, w, index.values + segment.length)
+    for k in range(index.chunks):
+        chunk = index.directory[k]
+        copy_words(chunk.at, p, chunk.values * w)
+        p += chunk.values * w
+    copy_words(segment.pointer, p, segment.length * w)
+    to.length = index.values + segment.length
+    to.old = index.values + segment.old
+    to.stamp = worker.step
+    return to
 
 
 # ---- batches come and go ----------------------------------------------------------------------------
@@ -675,8 +703,12 @@ def end_merge(worker: Worker, table: Table, m: Merge) -> None:
     one = m.one
     two = m.two
     step = one.sealed_in
+    worker.merges += 1
+    worker.merged_from += weight_of(one.batch)
+    worker.merged_to += weight_of(b)
     if two:
         step = max(step, two.sealed_in)
+        worker.merged_from += weight_of(two.batch)
     drop_merge(worker, table, m)
     drop_slot(worker, table, one)
     if two:

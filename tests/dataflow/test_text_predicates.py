@@ -127,7 +127,7 @@ def test_text_that_is_only_asked_about_is_not_kept(form):
     with program(ASKING["one"]).run() as live:
         live.apply("notes", forms()[form], time=0)
         live.advance_to(1)
-        assert len(live._pool) <= 4  # the tags
+        assert len(live._at.pool) <= 4  # the tags
 
 
 @pytest.mark.parametrize("value", ["\ud800", 5, b"x"])

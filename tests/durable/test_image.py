@@ -13,6 +13,7 @@ from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.durable import dirty_pages, image
 from ebbflow.durable.image import FEW_LINKS, LINE, PAGE, Delta, Pages, links_kept, sections, segment
 from ebbflow.durable.store import name_of
+from ebbflow.engine import apart
 from ebbflow.errors import AddressTaken, DamagedFile
 from ebbflow.operators import block
 from ebbflow.trace import heap as h
@@ -106,10 +107,10 @@ def at_meetings(host, rows: dict, stop: int, results: dict):
 def go_on(host, stop: int, results: dict) -> bool:
     """Walk on; whether it stands at a meeting, the one after so many."""
     for _ in range(stop) if stop > 0 else count():
-        met = host.to_barrier(results)
+        met = apart.to_barrier(host, results)
         if met.finished:
             return False
-        host.resume({}, met.least)
+        apart.resume(host, {}, met.least)
     return True
 
 

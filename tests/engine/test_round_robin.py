@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ebbflow.columns.text_pool import Pool
+from ebbflow.engine import apart
 from ebbflow.engine.host import Host
 from ebbflow.errors import NumberOverflow
 from ebbflow.runtime.oracle import Values
@@ -50,8 +51,8 @@ def superstep(hosts, letters, agreed, results):
     for host in hosts:
         if letters is not None:
             mine = {worker.me for worker in host.workers}
-            host.resume({pair: words for pair, words in letters.items() if pair[1] in mine}, agreed)
-        met.append(host.to_barrier(results))
+            apart.resume(host, {pair: words for pair, words in letters.items() if pair[1] in mine}, agreed)
+        met.append(apart.to_barrier(host, results))
     assert len({one.finished for one in met}) == 1 and len({one.at_loop for one in met}) == 1
     return met
 
@@ -68,7 +69,7 @@ def test_workers_in_different_hosts_say_what_one_worker_says(width, seats):
     for i, host in enumerate(hosts):
         part = given[i :: len(hosts)]
         rows = {name: arrays([c[1:] for c in part if c[0] == name], 2, width) for name in "xy"}
-        host.begin({name: r for name, r in rows.items() if len(r[2])}, times, ((0,) * width,), upper, True)
+        apart.begin(host, {name: r for name, r in rows.items() if len(r[2])}, times, ((0,) * width,), upper, True)
     results: dict = {}
     met, supersteps = superstep(hosts, None, 0, results), 1
     while not met[0].finished:
@@ -92,7 +93,7 @@ def test_a_walk_that_began_apart_ends_together(number):
     times = np.unique([c[2][0] for c in changes] or [0])
     for i, host in enumerate(hosts):
         part = {n: (lanes[:, i::2], at[i::2], diffs[i::2]) for n, (lanes, at, diffs) in rows.items()}
-        host.begin({n: r for n, r in part.items() if len(r[2])}, times, ((0,) * width,), upper, True)
+        apart.begin(host, {n: r for n, r in part.items() if len(r[2])}, times, ((0,) * width,), upper, True)
     results: dict = {}
     met = superstep(hosts, None, 0, results)
     for _ in range(number % 7):
@@ -103,7 +104,9 @@ def test_a_walk_that_began_apart_ends_together(number):
     if not met[0].finished:
         workers = {worker.me: worker for host in hosts for worker in host.workers}
         whole = Host(graph, 4, pool, threads=False, make=lambda plan, i: workers[i])
-        whole.resume({pair: words for one in met for pair, words in one.outboxes.items()}, min(m.least for m in met))
+        apart.resume(
+            whole, {pair: words for one in met for pair, words in one.outboxes.items()}, min(m.least for m in met)
+        )
         whole.collect(whole.take_turns(alone=True), results)
     assert shown(results) == right
 

@@ -72,14 +72,22 @@ def figures(tree: Path) -> dict[str, int | str]:
 
 
 def long_functions(house: House) -> list[str]:
-    return [f"{p}:{f.name}" for p, f in house.functions if (f.end_lineno or f.lineno) - f.lineno + 1 > LONG]
+    """Functions over 60 lines without a reason beside them: `def walk(  # long: why`."""
+    is_long = lambda f: (f.end_lineno or f.lineno) - f.lineno + 1 > LONG
+    return [f"{p}:{f.name}" for p, f in house.functions if is_long(f) and not has_reason(house, p, f, "long")]
+
+
+def has_reason(house: House, path: Path, f: Function, why: str) -> bool:
+    return f"# {why}: " in house.texts[path].split("\n")[f.lineno - 1]
 
 
 def wide_functions(house: House) -> list[str]:
+    """Functions with over 8 parameters without a reason beside them: `def walk(  # wide: why`."""
     found = []
     for path, f in house.functions:
         names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
-        if len(names) - (names[:1] in (["self"], ["cls"])) > MANY:
+        is_wide = len(names) - (names[:1] in (["self"], ["cls"])) > MANY
+        if is_wide and not has_reason(house, path, f, "wide"):
             found.append(f"{path}:{f.name}")
     return found
 
@@ -119,11 +127,63 @@ def mutual_folders(house: House) -> set[tuple[str, str]]:
     return {(a, b) for a in reads for b in reads[a] if a < b and a in reads.get(b, ()) and not nested(a, b)}
 
 
+DEAR = {  # what a function may import for itself, and why the module does not
+    **dict.fromkeys(("pyspark", "sqlglot", "pandas", "polars", "matplotlib", "rich", "click"), "not everybody has it"),
+    **dict.fromkeys(
+        ("numpy", "pyarrow", "numba", "llvmlite"), "takes long to load, and `import ebbflow` does not wait"
+    ),
+    **dict.fromkeys(
+        ("zoneinfo", "difflib", "importlib.resources", "concurrent"), "takes long to load, and is needed seldom"
+    ),
+    "kernels": "are linked, or compiled all together, when a program first runs",
+}
+
+
 def inner_imports(house: House) -> list[str]:
-    inside = []
+    """Imports inside functions that bring in nothing of `DEAR` which their module would not have anyway."""
+    names = {".".join(path.with_suffix("").parts): path for path in house.texts}
+    reads = {path: _at_once(tree.body) for path, tree in house.parsed.items()}
+    has_kernels = {path for path, text in house.texts.items() if "\n@kernel\n" in text or "\n@inline\n" in text}
+
+    def brought(start: set[str]) -> set[str]:
+        """What comes with these modules, of which ours are followed."""
+        seen, found, left = set(), set(), list(start)
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in names:
+                left += reads[names[name]]
+                found |= {"kernels"} if names[name] in has_kernels else set()
+            elif not name.startswith("ebbflow"):
+                found |= {dear for dear in DEAR if name == dear or name.startswith(dear + ".")}
+        return found
+
+    inside = set()
     for path, f in house.functions:
-        inside += [f"{path}:{n.lineno}" for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
-    return sorted(set(inside))
+        for node in ast.walk(f):
+            if isinstance(node, ast.Import | ast.ImportFrom) and brought(_named(node)) <= brought(reads[path]):
+                inside.add(f"{path}:{node.lineno}")
+    return sorted(inside)
+
+
+def _named(node: ast.Import | ast.ImportFrom) -> set[str]:
+    """The modules that an import names, and what may be modules."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    return {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+
+
+def _at_once(body: list[ast.stmt]) -> set[str]:
+    """What is imported when a module is, not when a function is called or a type checker looks."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= _named(node)
+        elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(getattr(node, "test", node)):
+            found |= _at_once(node.body)
+    return found
 
 
 def skipped_by_mypy(house: House) -> list[str]:
@@ -203,6 +263,7 @@ def main(arguments: list[str] | None = None) -> int:
             wide_functions,
             repeated_constants,
             mutual_folders,
+            inner_imports,
             dead_modules,
             dead_functions,
         ):

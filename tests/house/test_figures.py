@@ -33,7 +33,15 @@ def used(a, b, c, d, e, f, g, h):
 
 
 def lonely():
-    return used
+    from ebbflow.b import two as again
+
+    return used, again
+
+
+def reasoned(a, b, c, d, e, f, g, h, i):  # wide: as many as there are
+    import numpy
+
+    return reasoned
 """,
     "b/two.py": """
 from ebbflow.a.one import LIMIT as L
@@ -66,7 +74,7 @@ def test_each_figure_counts_what_it_says(house):
     assert figures.wide_functions(house) == ["ebbflow/b/two.py:wide"]
     assert figures.repeated_constants(house) == {"LIMIT": ["ebbflow/a/one.py", "ebbflow/b/two.py"]}
     assert figures.mutual_folders(house) == {("ebbflow/a", "ebbflow/b")}
-    assert figures.inner_imports(house) == ["ebbflow/a/one.py:8"]
+    assert figures.inner_imports(house) == ["ebbflow/a/one.py:14", "ebbflow/a/one.py:8"]
     assert figures.skipped_by_mypy(house) == ["ebbflow.b.c.three", "ebbflow.b.two"]
     assert figures.dead_functions(house) == ["ebbflow/a/one.py:lonely"]
     assert figures.dead_modules(house) == ["ebbflow/b/c/three.py"]

@@ -49,35 +49,35 @@ def spark(graph: Graph, pool: Pool, **options):
 RUNTIMES: dict[str, Callable] = {
     "oracle": oracle,
     "local-1": partial(local, workers=1),
-    "local-2": partial(local, workers=2),
-    "local-3": partial(local, workers=3),
+    "local-2": partial(local, workers=2, few_rows=0),  # in threads
+    "local-3": partial(local, workers=3, few_rows=10**9, turn_fuel=100),  # in turns, and in threads from the middle on
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
-    "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
+    "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4, few_rows=0),
     "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2, near_slots=0),  # all is far away
     "local-bulky": partial(local, workers=1, seal_rows=0, keep_records=0, effort=2, near_slots=0),  # and all is much
     "local-durable": durable,  # opened again between steps
     "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
-    "local-indexed": partial(local, workers=1, index_rows=1),  # windows by their index
+    "local-indexed": partial(local, workers=1, index_rows=1, index_entries=1),  # windows by their index
     "local-indexed-sliced": partial(
-        local, workers=2, index_rows=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
+        local, workers=2, index_rows=2, index_entries=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
     ),
-    "local-indexed-durable": partial(durable, index_rows=1),
-    "local-indexed-starved": partial(starved, workers=1, index_rows=1),
+    "local-indexed-durable": partial(durable, index_rows=1, index_entries=1),
+    "local-indexed-starved": partial(starved, workers=1, index_rows=1, index_entries=1),
     "local-sealed-sliced": partial(
         local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20, near_slots=0
     ),
 }
 # memory runs out in the middle of every step, until it is enough
-RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers) for workers in (1, 2, 3, 4)}
+RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers, few_rows=0) for workers in (1, 2, 3, 4)}
 RUNTIMES |= {
     f"starved-{workers}-sealed": partial(
-        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20
+        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20, few_rows=99, turn_fuel=60
     )
     for workers in (1, 2, 3, 4)
 }
 RUNTIMES |= {
     "tasks-narrow": partial(tasks, shards=3),
-    "tasks-indexed": partial(tasks, shards=3, index_rows=1),
+    "tasks-indexed": partial(tasks, shards=3, index_rows=1, index_entries=1),
     "tasks-wide": partial(tasks, shards=5, wide_rows=1, narrow_words=-1, width=3),
     "tasks": partial(tasks, shards=4, wide_rows=1, narrow_words=60, width=2),  # wide, and narrow in the middle of it
     "spark": partial(spark, shards=3, wide_rows=12, narrow_words=40, width=2),

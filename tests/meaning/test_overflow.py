@@ -151,7 +151,7 @@ def test_an_output_that_is_added_later_is_looked_at():
         for x in (1, 2):
             live.apply("xs", [(x, 7)], diff=HALF)
             live.commit()
-        flow.output("late", live._graph and flow_of(flow).select("y"))
+        flow.output("late", live._at.graph and flow_of(flow).select("y"))
         with pytest.raises(NumberOverflow, match='"late"'):
             live.add_output("late")
 

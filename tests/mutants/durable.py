@@ -124,8 +124,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "close does not wait for its turn",
             "frontend/running/session.py",
-            '        self._at.turns.take("close", self._close_now)\n',
-            "        self._close_now()\n",
+            '        self._at.turns.take("close", stepping.close, self._at)\n',
+            "        stepping.close(self._at)\n",
         ),
         THREADS,
     ),
@@ -133,18 +133,18 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the end of a with block does not wait for its turn",
             "frontend/running/session.py",
-            '        self._at.turns.take("close", self._let_go)\n',
-            "        self._let_go()\n",
+            '        self._at.turns.take("close", stepping.release, self._at)\n',
+            "        stepping.release(self._at)\n",
         ),
         THREADS,
     ),
     (
         Mutant(
             "changes are gone before they are handed out",
-            "frontend/running/session.py",
-            "        if as_spark:\n            table = on_spark.as_frame(self, table)\n        shown.unread = []",
-            "        shown.unread = []\n        if as_spark:\n            table = on_spark.as_frame(self, table)\n"
-            "        shown.unread = []",
+            "frontend/running/results.py",
+            "    if as_spark:\n        table = on_spark.as_frame(here, table)\n    shown.unread = []",
+            "    shown.unread = []\n    if as_spark:\n        table = on_spark.as_frame(here, table)\n"
+            "    shown.unread = []",
         ),
         THREADS,
     ),
@@ -423,8 +423,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "pages that became zeros stay as they were",
             "durable/image.py",
-            "                worker.heap.clear(a, b - a)\n",
-            "                pass\n",
+            "            heap.clear(a, b - a)\n",
+            "            pass\n",
         ),
         IMAGE,
     ),
@@ -432,8 +432,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "lines that became zeros on part of a page stay as they were",
             "durable/image.py",
-            "                worker.H[first + at : first + until] = 0\n",
-            "                pass\n",
+            "            heap.H[first + at : first + until] = 0\n",
+            "            pass\n",
         ),
         IMAGE,
     ),
@@ -494,7 +494,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "expressions keep another process's pool",
-            "engine/worker.py",
+            "engine/plan_layout.py",
             "        self.pool_words += [at + int(i) for i in np.flatnonzero(steps == self.pool.address)]\n",
             "",
         ),
@@ -549,7 +549,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "what was shown before is forgotten",
             "frontend/running/persistence.py",
-            '                journals[f"shown/{name}"].add(_words([new[name]]))\n',
+            '                journals[f"{LOG}{name}"].add(_words([new[name]]))\n',
             "                pass\n",
         ),
         DURABLE,
@@ -557,7 +557,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a missing value is taken in",
-            "frontend/running/input_buffer.py",
+            "frontend/running/intake.py",
             "        if self.schema.never_null:\n",
             "        if False:\n",
         ),
@@ -566,7 +566,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "Arrow's nulls are not looked for",
-            "frontend/running/input_buffer.py",
+            "frontend/running/intake.py",
             "        return any((lanes[i] == NULL).any() for i in self._never_null)\n",
             "        return False\n",
         ),

@@ -63,10 +63,38 @@ MUTANTS = [
     ),
     Mutant(
         "an index stays as a refused step left it",
-        "engine/walk.py",
+        "engine/undo.py",
         "    undo_indexes(worker)\n",
         "",
         test="tests/operators/reduce/test_window_changes.py::test_a_refused_step_leaves_an_index_as_it_was[4]",
+    ),
+    Mutant(
+        "what a later slice folds into an index of entries is not written down",
+        "trace/entry_index.py",
+        "        if not is_first and worker.saves_segments:\n",
+        "        if is_first and worker.saves_segments:\n",
+        test="tests/trace/test_entry_index.py::test_an_advance_of_several_slices_is_undone",
+    ),
+    Mutant(
+        "a join does not read the last chunk of an index",
+        "operators/join/product_rule.py",
+        "    chunks = index.chunks if index else 0\n",
+        "    chunks = index.chunks - 1 if index else 0\n",
+        test="tests/operators/test_hubs.py::test_an_index_shows_at_every_time_what_looking_through_shows[join]",
+    ),
+    Mutant(
+        "nulls are among the values of a quantile",
+        "operators/reduce/order_statistics.py",
+        "    before = max(nulls, 0)\n",
+        "    before = 0\n",
+        test="tests/operators/reduce/test_order_statistics.py::test_an_answer_from_the_index_is_that_of_looking_at_all[many]",
+    ),
+    Mutant(
+        "a large key is kept in one piece",
+        "trace/entry_index.py",
+        "        if not is_first or segment.old < max(worker.index_entries, 1):\n",
+        "        if segment.old < (1 << 60):\n",
+        test="tests/operators/test_hubs.py::test_one_change_of_a_key_with_many_values_looks_at_few_of_them[join]",
     ),
     Mutant(
         "only pairs of times are joined",
@@ -134,7 +162,7 @@ MUTANTS = [
     ),
     Mutant(
         "owed times that are not due yet are dropped",
-        "engine/walk.py",
+        "engine/feed.py",
         """            p = reserve(worker, v, v.length + 3) + v.length
             p[0] = record
             p[1] = side[at + 1]
@@ -356,7 +384,7 @@ MUTANTS = [
     ),
     Mutant(
         "a refused step leaves its entries behind",
-        "engine/walk.py",
+        "engine/undo.py",
         "                    segment.length = segment.old\n",
         "                    segment.length += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
@@ -491,7 +519,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not meet after a join has sent rows",
-        "engine/worker.py",
+        "engine/plan_layout.py",
         "(source.left, source.right) if side] if source.kind == kinds.JOIN else [source]",
         "(source.left, source.right) if side] if source.kind < 0 else [source]",
         runtime="local-2",
@@ -597,7 +625,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is left of a refused step stays where memory ran out",
-        "engine/walk.py",
+        "engine/undo.py",
         "                if segment.stamp >= worker.first:\n",
         "                if segment.stamp > worker.first:\n",
         runtime="starved-2",

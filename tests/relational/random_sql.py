@@ -262,8 +262,8 @@ class Writer:
         keys = [f"coalesce({self.value(kind, scope, 1)}, {self.column(kind, scope)})" for kind in kinds[:count]]
         values = [*keys, *(self.aggregate(kind, scope) for kind in kinds[count:])]
         if count < len(kinds) and kinds[-1] == "long" and self.happens(0.3):  # of groups
-            order = ", ".join([*keys, values[-1]])
-            running = f"order by {order} nulls first" if keys else ""
+            order = ", ".join(f"{key} nulls first" for key in [*keys, values[-1]])
+            running = f"order by {order}" if keys else ""
             values[-1] = self.one_of(
                 f"rank() over (order by {values[-1]} nulls first)", f"sum({values[-1]}) over ({running})"
             )

@@ -317,8 +317,8 @@ def test_an_engine_that_only_has_other_names_is_taken_for_the_same(tmp_path, mon
 
 def test_another_format_is_refused(tmp_path, monkeypatch):
     begun(tmp_path / "state")
-    monkeypatch.setattr("ebbflow.durable.ledger.FORMAT", 5)
-    refused(CheckpointDiffers, "written in format 4; this version reads format 5", tmp_path / "state")
+    monkeypatch.setattr("ebbflow.durable.ledger.FORMAT", 6)
+    refused(CheckpointDiffers, "written in format 5; this version reads format 6", tmp_path / "state")
 
 
 @pytest.mark.parametrize("place", ["s3://bucket/dir", "hdfs://host/dir", "dbfs:/dir"])

@@ -17,7 +17,7 @@ from ebbflow.columns import text_pool as pools
 from ebbflow.engine import host as hosts
 from ebbflow.engine import worker as workers_
 from ebbflow.errors import NoThread, NumberOverflow, OutOfMemory
-from ebbflow.frontend.running import session as sessions
+from ebbflow.frontend.running import results
 from ebbflow.runtime import local as locals_
 from ebbflow.trace import heap as h
 from tests.meaning.starving import hidden, shown_again, squeezed
@@ -167,7 +167,7 @@ def test_an_array_that_python_cannot_make_refuses_the_step_or_the_reading_and_lo
         while done < len(stages):
             failing = Failing(n)
             with monkeypatch.context() as patch:
-                for module in (pools, hosts, locals_, workers_, sessions):
+                for module in (pools, hosts, locals_, workers_, results):
                     patch.setattr(module, "np", failing)
                 frontier = live.frontier("totals")
                 try:

@@ -3,6 +3,7 @@
 import math
 import re
 import struct
+from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from random import Random
@@ -12,6 +13,8 @@ import pytest
 import ebbflow as ebb
 from ebbflow.columns.ddl import type_of
 from ebbflow.columns.schema import Field, Schema
+from ebbflow.columns.text_pool import Pool
+from ebbflow.dataflow import aggregates, windows
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import to_json
 from ebbflow.dataflow.zoned import zoned
@@ -19,8 +22,11 @@ from ebbflow.errors import NumberOverflow, PlanError, TypeMismatch
 from ebbflow.expressions.operations import FUNCTIONS, OPERATIONS, cast, evaluate, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.frontend.building.collection import Collection
+from ebbflow.runtime import oracle
 from ebbflow.tools.explorer import page, recording
 from tests import explored
+from tests.meaning import programs
+from tests.meaning.runtimes import encoded
 
 VALUES = {
     "long": [0, 1, -1, 7, -7, 2, 3, 25, -15, 2**53 + 1, 2**62, 2**63 - 1, -(2**63) + 1, 10**18, None],
@@ -232,6 +238,87 @@ def test_every_aggregate_gives_what_the_engine_gives(node):
     assert 0 < refused < 40
 
 
+FRAMES = [None, *(n.Frame("rows", *ends) for ends in ((None, 0), (-1, 1), (1, 2), (-3, -2), (0, None), (2, 1))),
+          *(n.Frame("range", *ends) for ends in ((None, 0), (0, 0), (None, None)))]  # fmt: skip
+RANGES = [n.Frame("range", *ends) for ends in ((-2, 1), (None, -1), (1, None), (-1, 0))]
+
+
+def some_windows(sketch, source, random):
+    """A window over rows (k, v, w), with some functions in it."""
+    schema = sketch.schema(source)
+    order = " ".join(
+        f"{random.choice(['', '-'])}{name}{random.choice(['', '!'])}" for name in random.choice(["w", "wv", "vw", ""])
+    )
+    by_number = len(order.split()) == 1 and (
+        schema[order.strip("-!")].is_number or schema[order.strip("-!")].name == "date"
+    )
+    asked = []
+    for op, kind in windows.FUNCTIONS.items():
+        column = random.choice("vw") if kind.of == "yes" else None
+        if (kind.ordered and not order) or (op in ("sum", "avg") and not schema[column].is_number):
+            continue
+        frame = random.choice([*FRAMES, *(RANGES if by_number else [])]) if kind.framed else None
+        number = random.choice([1, 2, 3]) * (random.choice([1, -1]) if op == "lead" else 1) if kind.numbered else 0
+        default = column if op == "lead" and random.random() < 0.5 else None
+        skips = kind.skips and random.random() < 0.5
+        asked.append(n.WindowFunction(op, column, f"f{len(asked)}", frame, number, default, skips))
+    return sketch.window(source, random.choice([("k",), ()]), order, *asked)
+
+
+def some_aggregates(sketch, source, random):
+    schema, asked = sketch.schema(source), {}
+    for op, kind in aggregates.TABLE.items():
+        column = random.choice("vw")
+        if kind.takes == "rows":
+            asked[op] = (op, None)
+        elif aggregates.takes(op, schema[column]):
+            part = f"({random.choice([0.0, 0.25, 0.5, 0.9, 1.0])})" if kind.has_part else ""
+            asked[op] = (op + part, column, *(["v" if column == "w" else "w"] if kind.has_order else []))
+    return sketch.aggregate(source, random.choice([("k",), ()]), **asked)
+
+
+def check_reductions(node, cases, seed):
+    """Groups of values of all types, some rows there twice and some less than not at all."""
+    random, seen = Random(seed), Counter()
+    for _ in range(cases):
+        kinds = ["long", *(random.choice(["double", *VALUES]) for _ in range(2))]
+        schema = Schema(tuple(Field(name, type_of(kind)) for name, kind in zip("kvw", kinds, strict=True)))
+        sketch, pool = programs.Sketch(), Pool()
+        source = sketch.input("x", schema)
+        nodes = [some_aggregates(sketch, source, random), some_windows(sketch, source, random)]
+        rows = [
+            (random.randrange(2), *(random.choice(VALUES[kind]) for kind in kinds[1:]))
+            for _ in range(random.randint(1, 9))
+        ]
+        changes = [("x", row, (0,), random.choice([1, 1, 1, 2, -1])) for row in rows]
+        values = oracle.Values(pool)
+        given = {"x": oracle.accumulate(encoded(sketch.graph, changes, values)["x"], (0,))}
+        inputs = {
+            "x": [[[page.value_for_javascript(value) for value in row], [0], diff] for _, row, _, diff in changes]
+        }
+        for asked in nodes:
+            question = {"plan": page.for_javascript(to_json(sketch.graph)), "inputs": inputs, "changes": []}
+            said = node.ask({**question, "points": {asked: [[[0], []]]}, "most": 1})
+            try:
+                right = oracle.evaluate(sketch.graph, asked, given, pool)
+            except NumberOverflow:
+                assert said.get("refused") == "NumberOverflow", (kinds, rows, said)
+                seen["refused"] += 1
+                continue
+            yielded = sketch.graph.schemas[asked]
+            wanted = {explored.plain_row(record, yielded, values): weight for record, weight in right.items()}
+            assert "at" in said, (said, sketch.graph.nodes[asked])
+            found = {tuple(row): int(weight) for row, weight in said["at"][str(asked)][0]}
+            assert found == wanted, (sketch.graph.nodes[asked], changes)
+            seen[type(sketch.graph.nodes[asked].reducer).__name__] += 1
+    return seen
+
+
+def test_aggregates_and_windows_of_all_types_mean_the_same(node):
+    seen = check_reductions(node, 250, 5)
+    assert seen["Aggregates"] > 150 and seen["Window"] > 150 and seen["refused"] > 10, seen
+
+
 def answer_of(node, flow, inputs):
     """The rows of a program's last node at the first time, each once; or the name of what refuses them."""
     given = recording.Recording(flow.graph)
@@ -314,6 +401,10 @@ PLANTED = {
     "decimals of two scales compared as words": ("return (...values) => fn(...alike(values));", "return fn;"),
     "a decimal of many digits": ("magnitude(x) >= 10n ** BigInt(PRECISION)", "magnitude(x) > MOST ** 9n"),
     "halves towards zero": ("(2n * magnitude(x) + magnitude(y)) /", "(2n * magnitude(x) + magnitude(y) - 1n) /"),
+    "null is a value of a window": ("if (!(skips && this.rows[j][at] === null)) left -= 1;", "left -= 1;"),
+    "a frame without its last row": ("Math.max(0, i + end + 1)", "Math.max(0, i + end)"),
+    "nulls are always first": ("return (x[k] === null) === last ? 1 : -1;", "return x[k] === null ? -1 : 1;"),
+    "an even count of a value's bits": ("count & 1n ? value : 0n", "value"),
     "nan is not itself": ("if (x !== x || y !== y) return (x !== x) - (y !== y);", ""),
 }
 
@@ -327,4 +418,5 @@ def test_a_planted_bug_is_found(name, tmp_path):
     with explored.Node(tmp_path / "evaluator.mjs") as spoiled, pytest.raises(AssertionError):
         for op in ("eq", "lt", "add", "round"):
             test_an_operation_means_the_same(spoiled, op)
+        check_reductions(spoiled, 150, 5)
         explored.run(spoiled, 600, seed=3)

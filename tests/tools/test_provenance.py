@@ -89,14 +89,17 @@ def node():
         yield node
 
 
-def test_a_sum_rests_on_its_group_and_a_maximum_on_the_rows_that_reach_it(node):
+def test_a_sum_and_a_place_rest_on_their_group_and_a_maximum_on_the_rows_that_reach_it(node):
     flow = ebb.Dataflow()
     x = flow.input("x", "k long, v long")
     flow.output("sums", x.group_by("k").agg(s=ebb.sum("v")))
     flow.output("highest", x.group_by("k").agg(most=ebb.max("v")))
+    place = ebb.rank().over(ebb.Window.partition_by("k").order_by("v"))
+    flow.output("places", x.select("k", "v", place=place))
     rows = {"x": [(1, 5), (1, 7), (1, 7), (2, 9)]}
     assert why(node, flow, rows, "sums", (1, 19)) == {"x": [(1, 5), (1, 7)]}
     assert why(node, flow, rows, "highest", (1, 7)) == {"x": [(1, 7)]}
+    assert why(node, flow, rows, "places", (1, 7, 2)) == {"x": [(1, 5), (1, 7)]}
 
 
 def test_a_loop_is_followed_round_by_round(node):

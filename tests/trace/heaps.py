@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ebbflow.engine.worker import Worker
+from ebbflow.engine.plan_layout import lay_table
 from ebbflow.operators import block
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
@@ -105,8 +105,9 @@ class Bench:
         nd = self.heap.zeros(kinds.Node.SIZE)
         kinds.Node(nd).kind, kinds.Node(nd).lanes = kind, lanes
         kinds.Node(nd).least, kinds.Node(nd).most_rounds = h.LAST, -1
+        kinds.Node(nd).choice = kinds.Choice(self.heap.zeros(kinds.Choice.SIZE))
         if keys:
-            Worker.lay_table(self, kinds.Node(nd), keys, list(widths), folds=folds)  # type: ignore[arg-type]
+            lay_table(self.heap, kinds.Node(nd), keys, list(widths), folds=folds)
         return nd
 
     def table(self, nd: int) -> int:

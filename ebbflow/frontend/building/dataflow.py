@@ -316,6 +316,7 @@ class Dataflow:
         figure: Any = False,
         show: Any = None,
         title: str | None = None,
+        times: bool = False,
         **inputs: Any,
     ) -> Any:
         """Write the program as a page to walk through in a browser: every collection, at every time, row by row.
@@ -324,7 +325,8 @@ class Dataflow:
         `inputs` are rows from the first time on; `story(live)` is a function that feeds a session, step by step.
         Without a path (`export=` is another word for it) the page goes to a temporary directory; at a terminal it is
         opened.  `show` is the collection it begins with, by name or as a Collection.  `figure=True` is a page to put
-        into a text, only the lattice and its rows; or name the parts: plan, lattice, rows, story, inputs.
+        into a text, only the lattice and its rows; or name the parts: plan, lattice, rows, story, inputs.  `times=True`
+        says how long the story's steps took, and how much of it at each node.
 
         While a session runs that was begun with `run(explore=True)`, `explore()` shows that session.
 
@@ -339,7 +341,7 @@ class Dataflow:
         runs = running is not None and not running._at.is_closed
         if running is not None and runs and path is None and export is None and story is None and not inputs:
             return running.explore(show=show, title=title)
-        look = extension("look")(title, show, figure)
+        look = extension("look")(title, show, figure, times)
         return extension("explore")(self, path if path is not None else export, story, inputs, look)
 
     def sql(self, query: str) -> Collection:

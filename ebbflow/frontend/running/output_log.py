@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import STAYS, NumberOverflow
 from ebbflow.frontend.running.table import Table, in_order
+from ebbflow.native.kernel import lanes_of
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -33,9 +34,9 @@ Antichain = tuple[Time, ...]
 END = 2**63 - 1  # the last number a coordinate can be
 WIDE_BITS = 31  # of a diff that is like others
 NEARLY = 2**62  # a sum that one step of such diffs takes no further than END
-SLACK = 2.0**-30  # more than sums of rounded numbers are wrong by
+ROUNDING_SLACK = 2.0**-30  # more than sums of rounded numbers are wrong by
 MOST_JOINS = 1 << 20  # times of a row that are looked at, each with all its changes
-FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
+FEW_DISTINCT_ROWS = 1 << 10  # room for distinct rows at first, a power of two
 NEAR_ROWS, LEFT_ROWS = 1 << 9, 1 << 12  # the last row for each of so many hashes; how many leave before they are summed
 LOG = 1 << 16  # changes kept as they came before they are summed up
 
@@ -127,7 +128,7 @@ class OutputLog:
             return
         whole = joined([part for part in (*self._log, *new) if len(part.diffs)])
         rows, totals = gross(whole)
-        for row in np.flatnonzero(totals >= END * (1 - SLACK)).tolist():
+        for row in np.flatnonzero(totals >= END * (1 - ROUNDING_SLACK)).tolist():
             its = np.flatnonzero(rows == row)
             found = first_overflow(whole.times[its], whole.diffs[its])
             if found is not None:
@@ -226,7 +227,7 @@ def gross(changes: Changes) -> tuple[Array, np.ndarray]:
 
 def above(totals: np.ndarray) -> int:
     """A whole number that none of these, which are rounded, exceeds."""
-    return int(totals.max(initial=0) * (1 + SLACK)) + 1
+    return int(totals.max(initial=0) * (1 + ROUNDING_SLACK)) + 1
 
 
 def first_overflow(times: Array, diffs: Array) -> tuple[Time, int] | None:
@@ -279,7 +280,6 @@ def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
     only those that another row drives out of it are looked up among all.
     """
     from ebbflow.columns.sorting import sift  # loads the kernels: only when there is something to sum
-    from ebbflow.native.kernel import lanes_of
 
     lanes = len(parts[0].lanes)
     sums = Sums(lanes)
@@ -304,7 +304,7 @@ class Sums:
     """Rows and the sums of their diffs, each row once."""
 
     def __init__(self, lanes: int):
-        self._make_room(lanes, FEW_ROWS)
+        self._make_room(lanes, FEW_DISTINCT_ROWS)
 
     def _make_room(self, lanes: int, room: int) -> None:
         self._found, self._slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
@@ -312,7 +312,6 @@ class Sums:
     def add(self, rows: Array) -> None:
         """Rows as lanes, the diffs behind them."""
         from ebbflow.columns.sorting import add_up
-        from ebbflow.native.kernel import lanes_of
 
         (_held, starts), diffs = lanes_of(rows[:-1]), np.ascontiguousarray(rows[-1])
         at = 0

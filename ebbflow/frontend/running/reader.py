@@ -14,11 +14,12 @@ import os
 from collections.abc import Mapping
 from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ebbflow.columns.schema import Schema
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
 from ebbflow.durable.image import Delta, sections
 from ebbflow.durable.journal import Journal
@@ -26,16 +27,15 @@ from ebbflow.durable.ledger import LEDGER, MANIFEST, Record
 from ebbflow.durable.reading import checked_file, read_newest
 from ebbflow.durable.store import Files, Store, local_path
 from ebbflow.errors import CheckpointDiffers, DamagedFile, HistoryGone, NotComplete, UnknownOutput, did_you_mean
-from ebbflow.frontend.running.input_buffer import as_time, listed, told, whole
+from ebbflow.frontend.running.notation import as_time, listed, told, whole
 from ebbflow.frontend.running.output_log import Antichain, OutputLog, consolidated, nothing
 from ebbflow.frontend.running.persistence import LOG, changes_of
 from ebbflow.frontend.running.table import Table, plain
+from ebbflow.native.kernel import compile_all
 from ebbflow.runtime.spark import blobs
+from ebbflow.runtime.spark.texts import add_texts
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, antichain, before
-
-if TYPE_CHECKING:
-    from ebbflow.columns.text_pool import Pool
 
 SEGMENTS, TEXTS, TEXT = "segments", "texts", "text"
 STATE = "state"  # of a stream, in the directory that it was given
@@ -336,12 +336,7 @@ class Reader:
 
     def _learn(self, record: Record) -> None:
         """Have the text that the record speaks of; text never changes, so what is known stays."""
-        from ebbflow.native.kernel import compile_all  # the kernels load when rows are read
-
         compile_all()
-        from ebbflow.columns.text_pool import Pool
-        from ebbflow.runtime.spark.texts import add_texts
-
         if self._pool is None:
             key0, key1, bits = self._manifest["pool"]
             self._pool = Pool((key0, key1), bits)

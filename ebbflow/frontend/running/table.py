@@ -24,6 +24,8 @@ from ebbflow.engine.result_buffer import has_spare, reserve_rows
 from ebbflow.errors import MissingPackage, TypeMismatch
 from ebbflow.frontend import aliases
 from ebbflow.frontend.aliases import unknown_method
+from ebbflow.frontend.running.plotting import plot
+from ebbflow.native.kernel import lanes_of
 
 if TYPE_CHECKING:
     import pandas
@@ -37,13 +39,16 @@ Lanes = NDArray[np.int64]
 
 SHOWN_ROWS = 20
 SHOWN_CHARACTERS = 60
-ADDED, GONE = "rgba(46,160,67,0.2)", "rgba(248,81,73,0.2)"  # behind a diff: a tint of the page's own colour
-NAN = object()  # equals itself, as every NaN does here
-FEW = 64  # rows below which setting up a clever sort costs more than sorting
+ADDED_COLOUR, GONE_COLOUR = (
+    "rgba(46,160,67,0.2)",
+    "rgba(248,81,73,0.2)",
+)  # behind a diff: a tint of the page's own colour
+SOME_NAN = object()  # equals itself, as every NaN does here
+FEW_TO_SORT = 64  # rows below which setting up a clever sort costs more than sorting
 SHARED = 256  # rows to a time, on average, up to which times are sorted one by one
-NO_TIMES = np.empty(0, np.int64)
+NO_TIME_WORDS = np.empty(0, np.int64)
 MUCH = 1 << 16  # words that a system hands out page by page
-MANY = 2**31  # rows above which two numbers of rows no longer fit one word
+MOST_DISTINCT = 2**31  # rows above which two numbers of rows no longer fit one word
 
 
 def space_for(lanes: int, n: int) -> Lanes:
@@ -60,7 +65,7 @@ def sorted_order(keys: Sequence[Lanes]) -> NDArray[np.int64]:
     room, so that most tables cost a single sort of plain numbers; columns too wide for that are replaced by ranks.
     """
     n = len(keys[0]) if keys else 0
-    if n <= FEW or n > MANY:
+    if n <= FEW_TO_SORT or n > MOST_DISTINCT:
         return np.lexsort(keys[::-1]) if n > 1 else np.arange(n)
     if len(keys) > 1 and _is_almost_sorted(keys[0]):
         from ebbflow.columns.sorting import sort_nearly  # loads the kernels: only for many rows
@@ -311,7 +316,7 @@ class Table:
 
     def _is_quickly_sorted(self) -> bool:
         """Whether many rows, numbers all of them, are in order now."""
-        if self._count <= FEW or self.record.has_text:
+        if self._count <= FEW_TO_SORT or self.record.has_text:
             return False
         lanes, times = self._lanes, self._times
         several = times is not None and times.shape[1] > 1
@@ -324,7 +329,7 @@ class Table:
             put_in_order,
         )
 
-        moments = NO_TIMES if times is None else np.ascontiguousarray(times[:, 0])
+        moments = NO_TIME_WORDS if times is None else np.ascontiguousarray(times[:, 0])
         rows = np.ascontiguousarray(lanes if times is None or not several else np.concatenate([times[:, 1:].T, lanes]))
         out = space_for(len(rows) + 1 + (times is not None), self._count)
         room = space_for(1, 4 * self._count + 1 + DIGITS)[0]
@@ -340,7 +345,6 @@ class Table:
     def _stands_in_order(self) -> bool:
         """Whether many rows came in order, as those of a reduction do; asked once, it saves the sorting."""
         from ebbflow.columns.sorting import are_sorted  # loads the kernels: only for many rows
-        from ebbflow.native.kernel import lanes_of
 
         keys = [*self._lanes] if self._times is None else [self._times[:, 0], *self._lanes]
         _held, starts = lanes_of(keys)
@@ -357,14 +361,14 @@ class Table:
         [(3, 1), (5, 1)]
         """
         words, count = self._words, self._count
-        if words is not None and 0 < count <= FEW:
+        if words is not None and 0 < count <= FEW_TO_SORT:
             texts, pool = self.record.texts, self._pool
             if texts is not None and pool is not None and (found := pool.rows(words, texts)) is not None:
                 return found
-        return self._few() if count <= FEW and not self.record.is_wide else self._first(count)
+        return self._few() if count <= FEW_TO_SORT and not self.record.is_wide else self._first(count)
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if self._count <= FEW and not self.record.is_wide:
+        if self._count <= FEW_TO_SORT and not self.record.is_wide:
             return self._few()[:n]
         self._put_in_order()
         columns = _values(self._lanes[:, :n], self.record, self._pool)
@@ -554,8 +558,6 @@ class Table:
         >>> axes.get_ylabel()
         'amount'
         """
-        from ebbflow.frontend.running.plotting import plot
-
         return plot(self, x, y, by, ax)
 
     def __repr__(self) -> str:
@@ -601,9 +603,8 @@ class Table:
         for row in self._first(SHOWN_ROWS):
             cells = [_cell(value, type_) for value, type_ in zip(row, types, strict=True)]
             if self._times is not None:
-                cells[-1] = (
-                    f'<td style="text-align:right;background:{ADDED if row[-1] > 0 else GONE}">{row[-1]:+d}</td>'
-                )
+                colour = ADDED_COLOUR if row[-1] > 0 else GONE_COLOUR
+                cells[-1] = f'<td style="text-align:right;background:{colour}">{row[-1]:+d}</td>'
             body.append(f"<tr>{''.join(cells)}</tr>")
         rest = f"<p>{_rest(len(self), SHOWN_ROWS)}</p>" if len(self) > SHOWN_ROWS else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{rest}"
@@ -658,7 +659,7 @@ def _values(lanes: Lanes, schema: Schema, pool: Pool | None) -> list[list[Any]]:
 def _comparable(rows: Sequence[Any]) -> list[Any]:
     """Rows that compare by value: every NaN equals every other."""
     return [
-        tuple(NAN if isinstance(value, float) and value != value else value for value in row)
+        tuple(SOME_NAN if isinstance(value, float) and value != value else value for value in row)
         if isinstance(row, (list, tuple))
         else row
         for row in rows

@@ -24,6 +24,7 @@ from ebbflow.operators.node import (
 )
 from ebbflow.operators.replay_buffer import HEAD, advance_buffer, put_row
 from ebbflow.trace.clock import intern_time, join_ranks, row_of
+from ebbflow.trace.entry_index import index_behind
 from ebbflow.trace.heap import (
     COUNT_OVERFLOW,
     MANY_ENTRIES,
@@ -38,8 +39,8 @@ from ebbflow.trace.heap import (
     same,
 )
 from ebbflow.trace.segment import VALUE, Entry, are_countable, diff_of, rank_of, sort_rows
-from ebbflow.trace.spine import segment_to_read
-from ebbflow.trace.table import Record, find, segment_of
+from ebbflow.trace.spine import in_one_piece, segment_to_read
+from ebbflow.trace.table import Marks, Record, find, segment_of
 
 # a projection: per output lane, where it comes from (0 key, 1 left, 2 right) and which lane there
 FROM_KEY, FROM_LEFT, FROM_RIGHT = 0, 1, 2
@@ -327,8 +328,12 @@ def can_wait(join: Node, on_left: int, other: Node, key: Words, h: int, dn: int,
         return False
     table = Node(join.sides[0 if on_left else 1].node).table
     record = find(table, key, h)
+    if record == 0:
+        return False
     # all of the key will be looked at: not for a few rows of many
-    return record != 0 and segment_of(table, record, join.sides[0 if on_left else 1].family).old <= dn
+    family = join.sides[0 if on_left else 1].family
+    index = Marks(record + table.keys).index if table.hangs_index and family == 0 else 0
+    return index == 0 and segment_of(table, record, family).old <= dn
 
 
 @kernel
@@ -351,7 +356,7 @@ def put_off(worker: Worker, node: Node, key: Words, h: int, rounds: int) -> None
 
 
 @kernel
-def catch_up(worker: Worker, node: Node, key: Words, h: int, segment: Segment, w: int, rounds: int) -> None:
+def catch_up(worker: Worker, node: Node, key: Words, h: int, segment: Segment, rounds: int) -> None:
     """What both sides have of a key by now meets, except what both had before this slice: a*B + (A + a)*b at once.
 
     needs:  the one join that reads the arrangement put it off; what it got now is in the segment, which was touched.
@@ -359,6 +364,8 @@ def catch_up(worker: Worker, node: Node, key: Words, h: int, segment: Segment, w
     p = node.readers.joins
     join = Node(p[0])
     on_left = p[1]
+    w = node.table.widths[0]
+    segment = in_one_piece(worker, node.table, 0, segment)
     n = segment.length
     d = reserve(worker, worker.delta, n * w)
     for i in range(n):
@@ -369,7 +376,7 @@ def catch_up(worker: Worker, node: Node, key: Words, h: int, segment: Segment, w
     sort_rows(worker, d, n, w)
     table = Node(join.sides[1 if on_left else 0].node).table
     family = join.sides[1 if on_left else 0].family
-    others = segment_to_read(worker, table, family, key, h)
+    others = in_one_piece(worker, table, family, segment_to_read(worker, table, family, key, h))
     merge_histories(worker, join, on_left, key, d, n, w, rounds, rounds + 1, others, table.widths[family], 0)
 
 
@@ -398,14 +405,16 @@ def join_deltas(
     if segment == 0:
         return
     w = table.widths[family]
-    n = segment.length
+    index = index_behind(worker, table, family, segment)
+    n = segment.length + (index.values if index else 0)
     if n == 0:
         return
     there = other.position
     # of this slice, the rounds below `seen` have been shown by the other side
     seen = rounds + 1 if (there < position or (there == position and on_left)) else rounds
-    old, general = segment.old, worker.general
-    if dn > MANY and n - old > MANY:
+    general = worker.general
+    if dn > MANY and segment.length - segment.old > MANY:
+        segment = in_one_piece(worker, table, family, segment)
         if general and not are_on_chain(worker, deltas, dn, dw, segment, w):
             replay_histories(worker, join, on_left, key, deltas, dn, dw, rounds, seen, segment, w)
         else:
@@ -415,25 +424,35 @@ def join_deltas(
         put_off(worker, other, key, h, rounds)
         return
     worker.fuel -= n * dn
-    p, guard, bits = segment.pointer, worker.guard, worker.bits
-    for i in range(n):
-        e = Entry(p + i * w)
-        s = e.rounds
-        if i >= old and s >= seen:
-            continue
-        if worker.error:
-            break
-        rank = rank_of(e.stamp)
-        m = diff_of(e.stamp)
-        at = join_rounds(s, rounds, guard, bits)
-        for j in range(dn):
-            q = deltas + j * dw
-            t = join_ranks(worker, rank, q[0]) if general else max(rank, q[0])
-            d = product(worker, join, m, q[1], t)
-            if on_left:
-                joined_row(worker, join, key, q + 2, e.lanes, at, t, d)
-            else:
-                joined_row(worker, join, key, e.lanes, q + 2, at, t, d)
+    guard, bits = worker.guard, worker.bits
+    chunks = index.chunks if index else 0
+    for k in range(chunks + 1):  # what is in an index, then the segment
+        if k < chunks:
+            p = index.directory[k].at
+            n = index.directory[k].values
+            old = n
+        else:
+            p = segment.pointer
+            n = segment.length
+            old = segment.old
+        for i in range(n):
+            e = Entry(p + i * w)
+            s = e.rounds
+            if i >= old and s >= seen:
+                continue
+            if worker.error:
+                return
+            rank = rank_of(e.stamp)
+            m = diff_of(e.stamp)
+            at = join_rounds(s, rounds, guard, bits)
+            for j in range(dn):
+                q = deltas + j * dw
+                t = join_ranks(worker, rank, q[0]) if general else max(rank, q[0])
+                d = product(worker, join, m, q[1], t)
+                if on_left:
+                    joined_row(worker, join, key, q + 2, e.lanes, at, t, d)
+                else:
+                    joined_row(worker, join, key, e.lanes, q + 2, at, t, d)
 
 
 @inline

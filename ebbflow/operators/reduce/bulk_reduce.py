@@ -22,9 +22,10 @@ from ebbflow.operators.node import (
 )
 from ebbflow.operators.partitions import partitions_of, spill_partitions, take_partition
 from ebbflow.operators.prefetch import AHEAD, prefetch_joined, prefetch_keys
-from ebbflow.operators.reduce.insert_only import may_be_insert_only, visit_insert_only
+from ebbflow.operators.reduce.choose import INSERT_ONLY
+from ebbflow.operators.reduce.insert_only import visit_insert_only
 from ebbflow.operators.reduce.totals.accumulators import touch_input
-from ebbflow.operators.reduce.visit import visit_reduce
+from ebbflow.operators.reduce.visit import fits, visit_reduce
 from ebbflow.trace.batch import seal
 from ebbflow.trace.batch_builder import begin_batch, finish_batch, put_key_rows
 from ebbflow.trace.heap import (
@@ -164,7 +165,7 @@ def visit_once(
 def visit_part(worker: Worker, node: Node, table: Table, row: Words, n: int, w: int, f: Pack, rounds: int) -> None:
     """n rows of w words in order of their keys: those without a record are visited now, and put down to be sealed."""
     nk = table.keys
-    insert_only = may_be_insert_only(node, table) and are_few(table)
+    insert_only = fits(node.choice.bits, INSERT_ONLY) and are_few(table)
     end = row + n * w
     prefetched = row
     while row < end:

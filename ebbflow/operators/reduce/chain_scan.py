@@ -172,13 +172,15 @@ def keep_answer(worker: Worker, node: Node, so: Segment, w1: int, rounds: int, r
 
 
 @kernel
-def visit_settled(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
+def visit_settled(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """One scan over a key's new times, if they are a line behind a past that is one moment.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
     si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     w = table.widths[0]
+    w1 = table.widths[1]
     if worker.lowest == 0 or not is_one_moment(worker, si, w):
         return False
     total = gather_total(worker, si, w, rounds, worker.events)
@@ -216,13 +218,15 @@ def first_seed(worker: Worker, segment: Segment, w: int, rounds: int) -> int:
 
 
 @kernel
-def visit_chain(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
+def visit_chain(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """One scan for distinct and count over a key's times, if they are a line.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
     si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     w = table.widths[0]
+    w1 = table.widths[1]
     first = first_seed(worker, si, w, rounds)
     if first < 0:
         return False

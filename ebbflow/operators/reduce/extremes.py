@@ -12,21 +12,21 @@ from __future__ import annotations
 from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.operators.gather import Event
+from ebbflow.operators.gather import Event, gather_values, next_rank
 from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
-    BAGGED,
     COUNT_DISTINCT,
     COUNT_ROWS,
     COUNT_VALUES,
     MAX,
-    MIN,
     TEXT,
     sort_by_lane,
 )
+from ebbflow.operators.reduce.corrections import apply_emitted, correct, drop_absent
 from ebbflow.trace.heap import Worker, copy_words, reserve, same
-from ebbflow.trace.segment import sort_rows
+from ebbflow.trace.segment import VALUE, sort_rows
+from ebbflow.trace.table import Record, Table, segment_of
 
 
 class Running(Struct):
@@ -39,7 +39,7 @@ class Running(Struct):
     positions: Words = several(0)
 
 
-MANY_VALUES = 12  # from so many on they are kept in order; fewer are looked through at each moment
+MANY_VALUES = 12  # from so many entries on, values are kept in order; fewer are looked through at each moment
 STEP = 2  # words of a value: its count, its lane
 FAN = 5  # 32 bits of a level are one of the next
 
@@ -80,19 +80,6 @@ def highest(word: int) -> int:
         n += 2
         word >>= 2
     return n + (word >> 1)
-
-
-@kernel
-def can_run(node: Node, vn: int, vstep: int) -> bool:
-    """Whether the node's answers are worth keeping for so many values: one lane, and nothing but counts and ends."""
-    if vn < MANY_VALUES or vstep != STEP or node.op != BAGGED:
-        return False
-    spec = node.spec
-    for i in range(spec[0]):
-        op = spec[1 + i * AGGREGATE]
-        if op != COUNT_ROWS and op != COUNT_VALUES and op != MIN and op != MAX and op != COUNT_DISTINCT:
-            return False
-    return True
 
 
 @inline
@@ -173,7 +160,7 @@ def change_count(s: Running, v: int, place: int, diff: int) -> None:
 def open_running(worker: Worker, node: Node, v: Words, vn: int) -> Running:
     """Put vn values `count, lane` at v in order, and begin the running answer with their counts; its address."""
     words = 0
-    n = vn
+    n = max(vn, 1)
     while True:
         n = (n + 31) >> FAN
         words += n
@@ -274,3 +261,44 @@ def send_running(worker: Worker, node: Node, key: Words, nk: int, rounds: int, s
             worker.deltas += 1
         copy_words(want, have, n)
         had = n
+
+
+@kernel
+def visit_extremes(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
+    """Counts, min and max of one lane, of a key that has many values.  Returns whether it has."""
+    si = segment_of(table, record, 0)
+    if si.length < MANY_VALUES:
+        return False
+    w1 = table.widths[1]
+    nv = w1 - VALUE
+    step = nv + 1
+    gather_values(worker, si, table.widths[0], rounds, worker.events, worker.values)
+    v = worker.values.pointer
+    s = open_running(worker, node, v, worker.values.length // STEP)
+    if node.short and node.kept == 0:
+        send_running(worker, node, record.lanes, table.keys, rounds, s, v)
+        return True
+    if node.short:
+        worker.events2.length = 0
+        worker.have.length = 0
+        answer_running(worker, node, s, v)
+        correct(worker, nv, 0)
+        worker.delta.length = 0
+    else:
+        gather_values(worker, segment_of(table, record, 1), w1, rounds, worker.events2, worker.have)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
+    while a < an or b < bn:
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
+            change_count(s, v, a.index, a.diff)
+            a = a[1]
+        b = apply_emitted(worker.have.pointer, step, b, bn, t)
+        worker.evals += 1
+        answer_running(worker, node, s, v)
+        correct(worker, nv, t)
+        if node.short:
+            drop_absent(worker, step)
+    return True

@@ -18,14 +18,11 @@ from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
     BAGGED,
-    DISTINCT,
-    DISTINCT_BY_VALUE,
-    MAX,
     MIN,
     NULL,
-    WIDE_FIRST,
     lane_compare,
 )
+from ebbflow.operators.reduce.choose import INSERT_ONLY
 from ebbflow.operators.reduce.corrections import emit_correction
 from ebbflow.trace.batch import (
     Batch,
@@ -45,31 +42,6 @@ from ebbflow.trace.spine import Sealed, is_gone
 from ebbflow.trace.table import Table
 
 MOST_EMITTED = 64  # entries that are looked through for each row
-
-
-@kernel
-def may_be_insert_only(node: Node, table: Table) -> bool:
-    """Whether keys of a reduction can be computed from what was emitted: a distinct, or nothing but min and max.
-
-    Each is of one word. It is kept, at rounds of at most one loop, and no join has to find the new corrections in the
-    table itself.
-    """
-    op = node.op
-    if node.kept == 0 or node.depth > 1:
-        return False
-    if op == BAGGED:
-        for i in range(node.spec[0]):
-            aggregate = node.spec + 1 + i * AGGREGATE
-            if (aggregate[0] != MIN and aggregate[0] != MAX) or aggregate[2] >= WIDE_FIRST:
-                return False
-    elif op != DISTINCT and op != DISTINCT_BY_VALUE:
-        return False
-    p = node.readers[1].joins
-    for i in range(node.readers[1].count):
-        join = Node(p[2 * i])
-        if (join.right if p[2 * i + 1] else join.left).table == table:
-            return False
-    return True
 
 
 @inline
@@ -211,5 +183,6 @@ def visit_insert_only(worker: Worker, node: Node, table: Table, row: Words, n: i
         emit_best(worker, node, row, n, step, 3 + nk)
     else:
         emit_present(worker, row, n, step, 3 + nk, nv)
+    node.choice.counts[INSERT_ONLY] += 1
     send_corrections(worker, node, row + 3, row[2], nk, nv, rounds)
     return True

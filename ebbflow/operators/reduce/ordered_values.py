@@ -94,17 +94,23 @@ def word_at(v: Words, step: int, lane: int, shape: int, found: int) -> int:
     return v[found * step + 1 + lane + (1 if shape == WIDE_SECOND else 0)]
 
 
+@inline
+def between(place: float, before: int, behind: int) -> int:
+    """needs: the lanes of the floats at the whole places around this one.  leaves: the lane of what is between them."""
+    if before == behind:
+        return before
+    low = np.floor(place)
+    high = np.ceil(place)
+    return lane_of((high - place) * float_of(before) + (place - low) * float_of(behind))
+
+
 @kernel
 def quantile(pairs: Words, part: int) -> int:
     """needs: floats, at least one; the lane of a part, 0 to 1.  leaves: the lane of what is there, between values."""
     place = np.float64(pairs[1] - 1) * float_of(part)
     low = int(np.floor(place))
     high = int(np.ceil(place))
-    before = value_at(pairs, low)
-    behind = value_at(pairs, high)
-    if before == behind:
-        return before
-    return lane_of((np.float64(high) - place) * float_of(before) + (place - np.float64(low)) * float_of(behind))
+    return between(place, value_at(pairs, low), value_at(pairs, high))
 
 
 @inline

@@ -23,7 +23,7 @@ from ebbflow.trace.heap import (
     rounds_precede,
 )
 from ebbflow.trace.segment import VALUE, diff_of, rank_of
-from ebbflow.trace.table import Record
+from ebbflow.trace.table import Record, Table, segment_of
 
 
 class Value(Struct):
@@ -128,11 +128,14 @@ def gather_by_value(
 
 
 @kernel
-def visit_by_value(worker: Worker, node: Node, record: Record, si: Segment, so: Segment, w: int, rounds: int) -> None:
+def visit_by_value(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """Every value of a key that this slice's entries at these rounds concern, along time: there, or not.
 
     needs:  both segments touched; entries of both have the same width.
     """
+    w = table.widths[0]
+    si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     nv = w - VALUE
     step = nv + Value.SIZE
     mask = changed_values(worker, node, si, so, w, rounds)
@@ -159,3 +162,4 @@ def visit_by_value(worker: Worker, node: Node, record: Record, si: Segment, so: 
         if there != at.emitted:
             emit_correction(worker, t & RANK_MASK, there - at.emitted, at.lanes, nv)
             at.emitted = there
+    return True

@@ -368,6 +368,13 @@ def replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int
 
 
 @kernel
+def visit_replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
+    """Any reduction, over times in any order."""
+    replay(worker, node, table, record, rounds, 0)
+    return True
+
+
+@kernel
 def values_at(worker: Worker, segment: Segment, w: int, rounds: int, rank: int, values: Vector, dw: int) -> None:
     """The values of a segment at one moment: `count, lanes`, each once.
 

@@ -14,8 +14,8 @@ from ebbflow.columns.exact_sums import float_add, int_add
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.wide_sums import wide_add
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.native.structs import At, Struct, Words, several
-from ebbflow.operators.gather import Event, sort_events
+from ebbflow.native.structs import Words
+from ebbflow.operators.gather import Event, events_of
 from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import REAL, WIDE_FIRST
 from ebbflow.operators.reduce.corrections import correct, drop_absent
@@ -33,33 +33,25 @@ from ebbflow.operators.reduce.window_order import (
     window_compare,
 )
 from ebbflow.operators.reduce.windows import Total, answer_ordered, reserve_cells
+from ebbflow.trace.entry_index import fold_entry
 from ebbflow.trace.heap import PARTITION_OVERFLOW, Segment, Worker, copy_words, fail, reserve
 from ebbflow.trace.ordered_index import (
     PLACES,
+    IndexChange,
     OrderedIndex,
     append_value,
     change_value,
     cursor_of,
     drop_index,
     new_index,
+    note_change,
     place_of,
     put_value,
     rows_before,
     value_at,
 )
-from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
-from ebbflow.trace.table import Marks, Record, Table
-
-
-class IndexChange(Struct):
-    """What an advance did to an index; without lanes the index was made.  Its words stand behind it, too."""
-
-    words: int
-    step: int  # the slice
-    marks: At[Marks]  # where the index hangs
-    window: At[Window]
-    diff: int
-    lanes: Words = several(0)
+from ebbflow.trace.segment import VALUE, Entry, diff_of
+from ebbflow.trace.table import Marks, Record, Table, segment_of
 
 
 @kernel
@@ -93,25 +85,6 @@ def find_value(worker: Worker, window: Window, index: OrderedIndex, lanes: Words
 
 
 @kernel
-def note_change(worker: Worker, marks: Marks, window: Window, diff: int, lanes: Words, n: int) -> None:
-    """Write down what is done to the index of a key."""
-    v = worker.index_undo
-    at = v.length
-    if at and IndexChange(v.pointer).step < worker.first:
-        at = 0  # of an advance that stands
-    words = IndexChange.SIZE + n + 1
-    change = IndexChange(reserve(worker, v, at + words) + at)
-    change.words = words
-    change.step = worker.step
-    change.marks = marks
-    change.window = window
-    change.diff = diff
-    copy_words(lanes, change.lanes, n)
-    change.lanes[n] = words  # to go back
-    v.length = at + words
-
-
-@kernel
 def change_index(worker: Worker, window: Window, index: OrderedIndex, lanes: Words, diff: int) -> None:
     found = find_value(worker, window, index, lanes)
     if found & 1:
@@ -131,11 +104,15 @@ def undo_indexes(worker: Worker) -> None:
         if change.step < worker.first:
             break
         marks = change.marks
-        if change.words == IndexChange.SIZE + 1:
-            drop_index(worker, OrderedIndex(marks.head))
-            marks.head = 0
+        if change.order == 0:
+            fold_entry(
+                worker, OrderedIndex(marks.index), Entry(change.lanes), OrderedIndex(marks.index).step, -change.diff
+            )
+        elif change.words == IndexChange.SIZE + 1:
+            drop_index(worker, OrderedIndex(marks.index))
+            marks.index = 0
         else:
-            change_index(worker, change.window, OrderedIndex(marks.head), change.lanes, -change.diff)
+            change_index(worker, Window(change.order), OrderedIndex(marks.index), change.lanes, -change.diff)
     v.length = 0
 
 
@@ -164,13 +141,13 @@ def index_partition(worker: Worker, window: Window, marks: Marks, segment: Segme
     for i in range(m):
         order[i] = i
     sort_places(worker, window, order, m, v, step)
-    index = new_index(worker, step)
+    index = new_index(worker, step, m)
     for i in range(m):
         if v[order[i] * step] != 0:
             append_value(worker, index, v + order[i] * step)
     if worker.saves_segments:  # what was in the segment comes back if the advance is refused; else it stays here
         note_change(worker, marks, window, 0, Words(0), 0)
-    marks.head = index
+    marks.index = index
     copy_words(p + n * w, p, (segment.length - n) * w)
     segment.length -= n
     segment.old = 0
@@ -366,7 +343,7 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
     leaves: the index with the changes.
     """
     window = Window(node.spec)
-    index = OrderedIndex(marks.head)
+    index = OrderedIndex(marks.index)
     step = w - VALUE + 1
     rank = a.rank
     low = Words(0)
@@ -407,52 +384,29 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
 
 
 @kernel
-def visit_indexed(worker: Worker, node: Node, record: Record, segment: Segment, w: int, nv: int) -> bool:
+def visit_window(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """A key of a window whose partition is large; returns whether it is, and its corrections are in DELTA.
 
     needs:  times on one line, outside of loops; the segment touched.
     """
     window = Window(node.spec)
-    marks = Marks(record + node.table.keys)
-    if marks.head == 0:
+    marks = Marks(record + table.keys)
+    segment = segment_of(table, record, 0)
+    w = table.widths[0]
+    nv = table.widths[1] - VALUE
+    if marks.index == 0:
         if window.is_indexed == 0 or segment.old < max(worker.index_rows, 1):
             return False
         index_partition(worker, window, marks, segment, w)
-    n = segment.length
-    start = Event(reserve(worker, worker.events, Event.SIZE * n))
-    end = start
-    for i in range(n):
-        e = Entry(segment.pointer + i * w)
-        if diff_of(e.stamp) != 0:
-            end.rank = rank_of(e.stamp)
-            end.diff = diff_of(e.stamp)
-            end.index = e
-            end = end[1]
-    sort_events(worker, start, (end - start) // Event.SIZE)
-    a = start
+    end = events_of(worker, segment, w)
+    a = Event(worker.events.pointer)
     while a < end:
         b = a
         while b < end and b.rank == a.rank:
             b = b[1]
         change_partition(worker, node, marks, a, b, w, nv)
         a = b
-    worker.fuel -= n
+    worker.fuel -= segment.length
     segment.length = 0
     segment.old = 0
-    return True
-
-
-@kernel
-def has_index(worker: Worker, table: Table, record: Record) -> bool:
-    """Whether values of a key are in an index; one that is empty is dropped.
-
-    needs:  between two advances.
-    """
-    marks = Marks(record + table.keys)
-    if table.hangs_index == 0 or marks.head == 0:
-        return False
-    if OrderedIndex(marks.head).values == 0:
-        drop_index(worker, OrderedIndex(marks.head))
-        marks.head = 0
-        return False
     return True

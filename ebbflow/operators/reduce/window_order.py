@@ -130,7 +130,24 @@ def window_compare(worker: Worker, window: Window, p: Words, q: Words) -> int:
 
 @kernel
 def sort_places(worker: Worker, window: Window, order: Words, n: int, v: Words, step: int) -> None:
-    """Put n places of values at v in the order of the window: runs that double in length are merged."""
+    """Put n places of values at v in the order of the window: runs that double in length are merged.
+
+    Values that are in order, or in its reverse, as those of a segment often are, are only looked at.
+    """
+    turned = n > 1 and window_compare(worker, window, v + order[0] * step + 1, v + order[1] * step + 1) > 0
+    i = 1
+    while i < n:
+        c = window_compare(worker, window, v + order[i - 1] * step + 1, v + order[i] * step + 1)
+        if c <= 0 if turned else c > 0:
+            break
+        i += 1
+    if i >= n:
+        if turned:
+            for k in range(n // 2):
+                x = order[k]
+                order[k] = order[n - 1 - k]
+                order[n - 1 - k] = x
+        return
     a = order
     b = reserve(worker, worker.sorted, n + 1)
     size = 1

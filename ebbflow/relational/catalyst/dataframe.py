@@ -82,6 +82,7 @@ def built(flow: Program, df: Any, inputs: Any = None) -> Built:
                 "Give it as a column of an input, or a constant.",
             )
     found = plan.optimised(df)
+    plan.note_replaced(found, written)
     leaves = _Leaves(flow, df, bound, Names(written))
     graph = flow.graph
     with graph.lock:

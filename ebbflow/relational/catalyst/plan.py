@@ -35,6 +35,7 @@ PHYSICAL = (
     "datasources.v2.V2ScanRelationPushDown", "datasources.v2.GroupBasedRowLevelOperationScanPlanning",
     "dynamicpruning.PartitionPruning", "dynamicpruning.CleanupDynamicPruningFilters", "OptimizeMetadataOnlyQuery",
 )  # fmt: skip
+JAVA_CALLS = ("Invoke", "StaticInvoke")
 RULES = "spark.sql.optimizer.excludedRules"
 EXCLUDED = ",".join(
     [
@@ -80,6 +81,25 @@ def optimised(df: Any) -> Node:
             sessions.setActiveSession(active.get())
         else:
             sessions.clearActiveSession()
+
+
+def note_replaced(found: Node, written: Node) -> None:
+    """Say of each call into Java, which Catalyst puts for some functions, which function it was: a call knows neither
+    its name nor where it stands in a text.
+    """
+    calls = [part for part in found.walk() if part.kind in JAVA_CALLS]
+    if not calls:
+        return
+    for part in written.walk():
+        if part.is_plan or part.kind in JAVA_CALLS:
+            continue
+        try:
+            means = part.java.replacement()
+        except Exception:  # few expressions are replaced by others
+            continue
+        for call in calls:
+            if call.written is None and means.semanticEquals(call.java):
+                call.written = part
 
 
 def frame_of(df: Any, leaf: Node) -> Any:

@@ -16,6 +16,7 @@ OWN_PART = "Compute that part with a collection: flow.dataframe of what is below
 
 def shown(node: Node) -> str:
     """A part as Spark writes it."""
+    node = node.written or node
     try:
         text = str(node.java.simpleString(25) if node.is_plan else node.java.sql())
     except Exception:  # an expression that has no text, or a plan whose fields have none
@@ -26,6 +27,7 @@ def shown(node: Node) -> str:
 
 def place_of(node: Node) -> str:
     """Where it was written: a line and a column of a query's text, or a line of Python."""
+    node = node.written or node
     try:
         origin: Any = node.java.origin()
         if origin.line().isDefined():
@@ -43,7 +45,7 @@ def refused(what: str, node: Node, hint: str = OWN_PART) -> DataFrameError:
 
 def unsupported(node: Node, what: str | None = None, hint: str = OWN_PART) -> DataFrameError:
     """Something that Spark has and ebbflow does not."""
-    return refused(f"{what or _words(node.kind)} is not supported", node, hint)
+    return refused(f"{what or _words((node.written or node).kind)} is not supported", node, hint)
 
 
 def _words(kind: str) -> str:

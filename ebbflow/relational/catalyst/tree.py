@@ -22,6 +22,7 @@ class Node:
         self.kind = path.rsplit(".", 1)[-1].rstrip("$")
         self.is_plan = ".plans." in path or ".execution." in path or ".analysis." in path or ".sql.delta." in path
         self.children, self._given, self._reach = children, fields, reach
+        self.written: Node | None = None  # the function that a person wrote, where Catalyst put another for it
 
     @cached_property
     def java(self) -> Any:

@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
+import pyarrow as pa
+
 from ebbflow.errors import ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import jobs, session
 from ebbflow.runtime.spark.pack import ANSWERED, FEW_ROWS, PACKED, packing, staging, taking_in
 from ebbflow.runtime.spark.task import PROCESS, Process, perform
 
 Found = TypeVar("Found")
-ANSWER = "number bigint, answer binary"
+ANSWER_SCHEMA = "number bigint, answer binary"
 SEAT = "EBBFLOW_SEAT"  # in the environment of Python processes that do one kind of work
 
 
@@ -58,7 +60,7 @@ class SparkCluster:
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         if tasks not in self.numbers:
             self.numbers[tasks] = self.spark.range(0, tasks, 1, tasks)
-        frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER)
+        frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER_SCHEMA)
         if tasks == 1:
             seat(frame, "narrow")
         self.jobs += 1
@@ -156,8 +158,6 @@ def performing(order: bytes, functions: Any) -> Callable[[Iterator[Any]], Iterat
     """What Spark's tasks run: the numbers of tasks in, their answers out."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         for batch in batches:  # to the end, or Spark throws the process away
             for number in batch.column(0).to_pylist():
                 answer = perform(order, number, functions)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ebbflow.columns.lanes import check_arrow, encode
 from ebbflow.columns.schema import NULL
@@ -32,7 +33,7 @@ FEW_ROWS = 1 << 14  # of one task behind the shuffle, that come back to the driv
 FEW_HERE = 1 << 12  # of one task where there is no shuffle, as there may be many of these
 TIMES_TOLD = 4096  # distinct times of one task, that the driver is told
 PORTION = 1 << 26  # bytes of packed rows that are put in order together
-MIX = np.int64(-7046029254386353131)
+HASH_MIX = np.int64(-7046029254386353131)
 
 
 def packing(told: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -44,8 +45,6 @@ def packing(told: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         packer, refused = Packer(told), None
         for batch in batches:  # to the end, or Spark throws the process away
             if refused is not None or not batch.num_rows:
@@ -103,8 +102,6 @@ class Packer:
         """A column of whole numbers; NULL where there is none."""
         if part is None or isinstance(part, int):
             return np.full(count, NULL if part is None else part, np.int64)
-        import pyarrow as pa
-
         column = columns[part]
         check_arrow(column, f'the column "{part}"', 0)
         if not pa.types.is_integer(column.type):
@@ -155,7 +152,7 @@ def owners(lanes: np.ndarray, count: int) -> np.ndarray:
     h = np.zeros(lanes.shape[1], np.int64)
     with np.errstate(over="ignore"):
         for lane in lanes:
-            h = (h ^ lane) * MIX
+            h = (h ^ lane) * HASH_MIX
             h ^= (h >> 29) & 0x7FFFFFFFF
         h *= np.int64(-4658895280553007687)
         h ^= (h >> 32) & 0xFFFFFFFF
@@ -170,7 +167,7 @@ def hash_rows(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, order: np
         for k in range(2):
             h = np.full(len(diffs), seed + 7919 * k + 1, np.int64)
             for column in (*lanes, *times.T, diffs, order):
-                h = (h ^ column) * MIX
+                h = (h ^ column) * HASH_MIX
                 h ^= (h >> (29 + k)) & 0x7FFFFFFFF
                 h += np.int64(0x632BE59BD9B4E019 + k)
             h *= np.int64(-4658895280553007687)
@@ -182,8 +179,6 @@ def staging(root: str, stays: list[str], few: int | None = None) -> Callable[[It
     """What runs behind the shuffle.  stays: the inputs whose rows all come back to the driver; few: of others."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         most = FEW_ROWS if few is None else few
         for found in portions(bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()):
             yield pa.record_batch([pa.array([stage(Store(root), found, stays, most)], pa.binary())], ["answer"])

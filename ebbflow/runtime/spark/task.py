@@ -27,8 +27,11 @@ from ebbflow.dataflow.plan_json import from_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.durable.image import Delta, Pages, sections, segment
 from ebbflow.durable.store import Store
+from ebbflow.engine import apart
+from ebbflow.engine.apart import Outboxes
 from ebbflow.engine.compact_after_load import LARGE_STEP, compact_after_load
-from ebbflow.engine.host import Host, Outboxes, Rows
+from ebbflow.engine.host import Host
+from ebbflow.engine.slices import Rows
 from ebbflow.engine.worker import Worker
 from ebbflow.errors import EbbflowError, Place
 from ebbflow.runtime.local import split
@@ -39,7 +42,7 @@ from ebbflow.trace.heap import WIDE_DIFF
 
 PROGRAMS_KEPT = 4  # of which a process keeps the state mapped
 ROW_ARRAYS = 3  # rows are lanes, times and diffs
-SMALL = 1 << 15  # words that ride in an answer rather than in a file
+SMALL_ANSWER = 1 << 15  # words that ride in an answer rather than in a file
 SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS = "segments", "letters", "outputs", "staged", "texts"
 File = list[Any]  # name, length
 
@@ -300,7 +303,7 @@ class Task:
         self.is_large |= "agreed" in work or sum(len(block[2]) for block in rows.values()) >= LARGE_STEP
         if "agreed" in work:
             host = self.host(part)
-            host.resume(self.outboxes(work), work["agreed"])
+            apart.resume(host, self.outboxes(work), work["agreed"])
             host.collect(host.take_turns(alone=True), found)
         elif rows or (upper != lower and self.hosting.is_general(part)):
             host = self.host(part)
@@ -315,8 +318,8 @@ class Task:
             times = np.array(work["times"], np.int64)
             self.begin(host, work, times, antichain(work["lower"]), antichain(work["upper"]))
         else:
-            host.resume(self.outboxes(work), work["agreed"])
-        met = host.to_barrier(found)
+            apart.resume(host, self.outboxes(work), work["agreed"])
+        met = apart.to_barrier(host, found)
         self.is_large = True
         self.answer |= {"finished": met.finished, "at_loop": met.at_loop, "least": met.least, "pending": met.pending}
         self.answer["loop"] = met.loop
@@ -333,7 +336,7 @@ class Task:
                 free[name] = blobs.canonical(blobs.together(blocks))
         for name, by_shard in self.placed(work["rows"], *window).items():
             placed[name] = by_shard
-        host.begin(free, times, lower, upper, work["first"], placed)
+        apart.begin(host, free, times, lower, upper, work["first"], placed)
 
     # ---- rows and letters -----------------------------------------------------------------------------
 
@@ -394,7 +397,7 @@ class Task:
         return list(range(first, len(self.sent)))
 
     def file_or_arrays(self, directory: str, arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        if sum(array.size for array in arrays) <= SMALL:
+        if sum(array.size for array in arrays) <= SMALL_ANSWER:
             return {"at": self.refer(arrays)}
         data = blobs.write(None, arrays)
         wide = len(arrays) == ROW_ARRAYS and is_wide(arrays)

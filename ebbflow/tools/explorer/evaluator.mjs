@@ -780,6 +780,20 @@ const STRICT = {
   date_diff: () => (x, y) => x - y,
 };
 
+/** Arithmetic that is null where it has no room. */
+const tried = (op) => (...types) => {
+  const fn = STRICT[op](...types);
+  return (...values) => {
+    try {
+      return fn(...values);
+    } catch (error) {
+      if (error instanceof Refusal && error.kind === "NumberOverflow") return null;
+      throw error;
+    }
+  };
+};
+Object.assign(STRICT, { try_add: tried("add"), try_subtract: tried("sub"), try_multiply: tried("mul"), try_divide: tried("div"), try_mod: tried("mod") });
+
 function isIn(x, ...others) {
   if (x === null) return null;
   let unknown = false;
@@ -937,30 +951,85 @@ const precedes = (s, t) => s.every((c, i) => c <= t[i]);
 
 // ---- reductions -----------------------------------------------------------------------------
 
-const AGGREGATES = ["count_rows", "count", "sum", "avg", "min", "max", "any_value", "count_distinct"];
-
-function aggregate(op, at, type, group) {
-  let count = 0n;
-  if (op === "count_rows") {
-    for (const [, weight] of group) count += weight;
-    return inRange(count);
+/** Of [value, count] pairs in order, counts above zero: the value that so many values come before. */
+function valueAt(present, rank) {
+  for (const [value, count] of present) {
+    if (rank < count) return value;
+    rank -= count;
   }
+  return null;
+}
+
+const howMany = (pairs) => pairs.reduce((count, [, weight]) => count + weight, 0n);
+
+/** The value at a part of the way, between its two neighbours in proportion. */
+function percentile(present, part) {
+  const place = Number(howMany(present) - 1n) * part;
+  const [low, high] = [Math.floor(place), Math.ceil(place)];
+  const [before, behind] = [valueAt(present, BigInt(low)), valueAt(present, BigInt(high))];
+  return compareValues(before, behind) === 0 ? before : (high - place) * before + (place - low) * behind;
+}
+
+/** By squaring: of many copies of a value, in the order in which the engine multiplies. */
+function productOf(present) {
+  let found = 1;
+  for (let [value, count] of present) {
+    let power = 1;
+    for (; count; count >>= 1n, value *= value) if (count & 1n) power *= value;
+    found *= power;
+  }
+  return found;
+}
+
+/** Null has the word of the least number. */
+const bits = (fold) => (present) => {
+  const found = present.reduce(fold, null);
+  return found === LEAST ? null : found;
+};
+
+/** Of a group's [value, count] pairs in order, counts above zero, at least one. */
+const OF_PRESENT = {
+  count_distinct: (present) => BigInt(present.length),
+  min: ([[least]]) => least,
+  any_value: ([[least]]) => least,
+  max: (present) => present[present.length - 1][0],
+  percentile,
+  percentile_disc: (present, part) => valueAt(present, BigInt(Math.max(Math.ceil(Number(howMany(present)) * part) - 1, 0))),
+  mode: (present) => present.reduce((one, other) => (other[1] > one[1] ? other : one))[0],
+  product: productOf,
+  bit_and: bits((found, [value]) => (found === null ? value : found & value)),
+  bit_or: bits((found, [value]) => (found === null ? value : found | value)),
+  bit_xor: bits((found, [value, count]) => (found ?? 0n) ^ (count & 1n ? value : 0n)),
+};
+const ADDING = ["count_rows", "count", "sum", "avg"]; // follow from sums alone
+const BY_ANOTHER = ["max_by", "min_by"];
+
+/** The value in the row where another is largest or least; of several, the least. */
+function valueBy(op, at, by, group) {
+  const pairs = new Map();
+  for (const [row, weight] of group) if (row[by] !== null) addTo(pairs, [row[at], row[by]], weight);
+  const sign = op === "max_by" ? -1 : 1;
+  const present = [...pairs.values()].filter(([, weight]) => weight > 0n).map(([pair]) => pair);
+  present.sort((one, other) => sign * compareValues(one[1], other[1]) || compareOrder(one[0], other[0]));
+  return present.length ? present[0][0] : null;
+}
+
+/** `asked` is a name, and a number where it has one: "percentile(0.9)". */
+function aggregate(asked, at, type, group, by) {
+  const [, op, part] = /^(\w+)(?:\((.*)\))?$/.exec(asked);
+  if (op === "count_rows") return inRange(howMany(group));
+  if (BY_ANOTHER.includes(op)) return valueBy(op, at, by, group);
   const weights = new Map();
   for (const [row, weight] of group) if (row[at] !== null) addTo(weights, [row[at]], weight);
   const pairs = [...weights.values()].map(([[value], weight]) => [value, weight]);
-  for (const [, weight] of pairs) count += weight;
-  const present = pairs.filter(([, weight]) => weight > 0n).map(([value]) => value);
-  switch (op) {
-    case "count":
-      return inRange(count);
-    case "count_distinct":
-      return BigInt(present.length);
-    case "min":
-    case "any_value":
-      return present.reduce((x, y) => (x === null || compareValues(y, x) < 0 ? y : x), null);
-    case "max":
-      return present.reduce((x, y) => (x === null || compareValues(y, x) > 0 ? y : x), null);
+  if (op in OF_PRESENT) {
+    const present = pairs.filter(([, weight]) => weight > 0n).sort(([x], [y]) => compareValues(x, y));
+    if (!present.length) return op === "count_distinct" ? 0n : null;
+    const found = OF_PRESENT[op](present, Number(part ?? 0));
+    return typeof found === "number" ? found + 0 : found;
   }
+  const count = howMany(pairs);
+  if (op === "count") return inRange(count);
   if (count === 0n) return null; // as many rows taken away as there are
   if (isFloat(type)) return (op === "sum" ? exactSum(pairs) : exactSum(pairs) / Number(count)) + 0;
   const sum = pairs.reduce((total, [value, weight]) => total + value * weight, 0n);
@@ -983,16 +1052,17 @@ function grouped(rows, at) {
 }
 
 function byAggregates(asked, schema, at) {
-  const other = asked.find(([op]) => !AGGREGATES.includes(op));
+  const known = [...Object.keys(OF_PRESENT), ...ADDING, ...BY_ANOTHER];
+  const other = asked.find(([op]) => !known.includes(op.split("(")[0]));
   if (other) {
     throw new Refusal("PlanError", `The plan computes the aggregate "${other[0]}", which the explorer does not know.`);
   }
-  const columns = asked.map(([op, column]) => [op, column === null ? -1 : schema.names.indexOf(column)]);
+  const columns = asked.map(([op, ...of]) => [op, schema.names.indexOf(of[0]), schema.names.indexOf(of[2])]);
   return (rows) => {
     const found = new Map();
     for (const [key, group] of grouped(rows, at)) {
       if (group.reduce((sum, [, weight]) => sum + weight, 0n) === 0n) continue;
-      addTo(found, [...key, ...columns.map(([op, i]) => aggregate(op, i, schema.types[i], group))], 1n);
+      addTo(found, [...key, ...columns.map(([op, i, by]) => aggregate(op, i, schema.types[i], group, by))], 1n);
     }
     return found;
   };
@@ -1022,6 +1092,128 @@ function byTop(limit, order, schema, at) {
         left -= copies;
         addTo(found, [...key, ...rest.map((i) => row[i])], copies);
       }
+    }
+    return found;
+  };
+}
+
+// ---- windows --------------------------------------------------------------------------------
+
+const MOST_COPIES = 100_000n; // of rows in one partition, each a row of its own
+
+/** The number that a frame's end has: rows to count, or what to add to the order column. */
+const readOffset = (entry) => (entry === null || typeof entry !== "object" ? entry : Number(entry.long ?? entry.float));
+
+/** The rows of one key in the order of a window, every copy a row of its own. */
+class Partition {
+  constructor(schema, order, group) {
+    this.schema = schema;
+    this.order = order.map(([name, down, last]) => [schema.names.indexOf(name), down, last]);
+    const present = group.filter(([, weight]) => weight > 0n);
+    if (howMany(present) > MOST_COPIES) throw new Refusal("PlanError", `A window is over ${howMany(present)} rows, and the explorer computes at most ${MOST_COPIES}.`);
+    present.sort(([x], [y]) => this.compare(this.keyOf(x), this.keyOf(y)) || x.map((value, i) => compareOrder(value, y[i])).find((c) => c) || 0);
+    this.rows = present.flatMap(([row, weight]) => Array(Number(weight)).fill(row));
+    this.keys = this.rows.map((row) => this.keyOf(row));
+  }
+
+  keyOf(row) {
+    return this.order.map(([at]) => row[at]);
+  }
+
+  /** Two keys, as the window orders them. */
+  compare(x, y) {
+    for (const [k, [, down, last]] of this.order.entries()) {
+      if (x[k] === null || y[k] === null) {
+        if (x[k] !== y[k]) return (x[k] === null) === last ? 1 : -1;
+        continue;
+      }
+      const c = compareValues(x[k], y[k]);
+      if (c) return down ? -c : c;
+    }
+    return 0;
+  }
+
+  /** The key that lies so far behind that of row i. */
+  bound(i, offset) {
+    const [value] = this.keys[i];
+    if (offset === 0 || value === null) return this.keys[i];
+    const moved = this.order[0][1] ? -offset : offset;
+    return [typeof value === "number" ? value + moved + 0 : value + BigInt(Math.trunc(moved))];
+  }
+
+  /** The rows that the function of row i is over. */
+  frame(i, frame) {
+    if (frame === null) return this.rows;
+    const [start, end] = frame.slice(1).map(readOffset);
+    if (frame[0] === "rows") return this.rows.slice(start === null ? 0 : Math.max(0, i + start), end === null ? undefined : Math.max(0, i + end + 1));
+    const [from, to] = [start, end].map((offset) => (offset === null ? null : this.bound(i, offset)));
+    return this.rows.filter((_, j) => (from === null || this.compare(this.keys[j], from) >= 0) && (to === null || this.compare(this.keys[j], to) <= 0));
+  }
+
+  /** What a function says of row i. */
+  answer(i, { op, column, frame, number, default: other, skips_nulls: skips }) {
+    const total = this.rows.length;
+    const before = () => this.keys.filter((key) => this.compare(key, this.keys[i]) < 0);
+    const at = this.schema.names.indexOf(column);
+    switch (op) {
+      case "row_number":
+        return BigInt(i + 1);
+      case "rank":
+        return BigInt(before().length + 1);
+      case "dense_rank":
+        return BigInt(before().filter((key, n, all) => n === 0 || this.compare(all[n - 1], key) < 0).length + 1);
+      case "percent_rank":
+        return total > 1 ? before().length / (total - 1) : 0;
+      case "cume_dist":
+        return this.keys.filter((key) => this.compare(key, this.keys[i]) <= 0).length / total;
+      case "ntile":
+        return BigInt(this.tile(i, number));
+      case "lead":
+        return this.ahead(i, at, number, skips, this.schema.names.indexOf(other));
+    }
+    const rows = this.frame(i, frame);
+    const values = () => rows.map((row) => row[at]).filter((value) => !(skips && value === null));
+    switch (op) {
+      case "first_value":
+        return values()[0] ?? null;
+      case "last_value":
+        return values().pop() ?? null;
+      case "nth_value":
+        return values()[number - 1] ?? null;
+    }
+    if (!rows.length) return op === "count" || op === "count_rows" ? 0n : null;
+    return aggregate(op, at, this.schema.types[at], rows.map((row) => [row, 1n]));
+  }
+
+  tile(i, tiles) {
+    const [size, larger] = [Math.floor(this.rows.length / tiles), this.rows.length % tiles];
+    const inLarger = larger * (size + 1);
+    return i < inLarger ? Math.floor(i / (size + 1)) + 1 : larger + Math.floor((i - inLarger) / size) + 1;
+  }
+
+  /** The value so many rows ahead, or behind; or that of the row itself which stands for it. */
+  ahead(i, at, number, skips, other) {
+    let j = i;
+    for (let left = Math.abs(number); left; ) {
+      j += Math.sign(number);
+      if (j < 0 || j >= this.rows.length) return other < 0 ? null : this.rows[i][other];
+      if (!(skips && this.rows[j][at] === null)) left -= 1;
+    }
+    return this.rows[j][at];
+  }
+}
+
+const OF_WINDOWS = ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lead", "first_value", "last_value", "nth_value", "min", "max", ...ADDING];
+
+function byWindow({ order, functions }, schema, at) {
+  const other = functions.find(({ op }) => !OF_WINDOWS.includes(op));
+  if (other) throw new Refusal("PlanError", `The plan computes the window function "${other.op}", which the explorer does not know.`);
+  const rest = schema.names.map((_, i) => i).filter((i) => !at.includes(i));
+  return (rows) => {
+    const found = new Map();
+    for (const [key, group] of grouped(rows, at)) {
+      const partition = new Partition(schema, order, group);
+      partition.rows.forEach((row, i) => addTo(found, [...key, ...rest.map((c) => row[c]), ...functions.map((one) => partition.answer(i, one))], 1n));
     }
     return found;
   };
@@ -1215,7 +1407,7 @@ class Plan {
       case "top":
         return byTop(reducer.n, reducer.order, schema, at);
       case "window":
-        throw new Refusal("PlanError", "The program has window functions, which the explorer shows and does not compute.");
+        return byWindow(reducer, schema, at);
     }
     throw new Refusal("PlanError", `The plan reduces by "${reducer.by}", which the explorer does not know.`);
   }

@@ -6,7 +6,7 @@ import { at, made } from "./elements.mjs";
 import { frontierAfter, joinOf, meetOf, owedTimes, storyOf } from "./story.mjs";
 import { Inputs } from "./inputs.mjs";
 import { Lattice } from "./lattice.mjs";
-import { PlanView } from "./plan_view.mjs";
+import { PlanView, inMilliseconds } from "./plan_view.mjs";
 import { tableOf, told, whyTree } from "./records.mjs";
 import { Telling, drawCounters } from "./telling.mjs";
 
@@ -102,7 +102,7 @@ function show(before = null) {
   planView.setChosen(state.node);
   const { kind, detail, place, notes } = data.words[state.node];
   const columns = plan.schemas[state.node].names.map((name, c) => `${name} ${typeText(plan.schemas[state.node].types[c])}`).join(", ");
-  at("about").textContent = [`${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${columns || "none"}.`, ...notes].join("\n");
+  at("about").textContent = [`${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${columns || "none"}.`, ...notes, ...timeSpent()].join("\n");
   try {
     grid = computed();
   } catch (error) {
@@ -123,6 +123,14 @@ function show(before = null) {
   drawRecords();
   editor.draw(state.cell);
   if (!story) later(drawStory);
+}
+
+/** What the engine spent at the chosen node, where a session was recorded. */
+function timeSpent() {
+  const all = Object.values(data.spent).reduce((sum, each) => sum + each, 0);
+  const here = data.spent[state.node];
+  if (here === undefined) return all ? ["time spent: none of its own; it is done in one with a node before it"] : [];
+  return [`time spent: ${inMilliseconds(here)} of ${inMilliseconds(all)} in all, with the expressions and joins that read it`];
 }
 
 /** Which coordinates are drawn, and which cell is chosen, where neither is known or fits any more. */
@@ -355,9 +363,9 @@ function later(draw) {
 
 function sayEvent(event) {
   if (event.text !== undefined) return event.text;
-  const { kind, node, time, loop, round, come, go, groups } = event;
+  const { kind, node, time, loop, round, come, go, groups, before, after } = event;
   const named = node === undefined ? "" : `${data.words[node].kind} ${data.words[node].detail}`.trim();
-  const spot = node === undefined ? inWords(time, plan.coordinates) : inWords(time, dimensions(node));
+  const spot = node === undefined || kind === "merged" ? inWords(time, plan.coordinates) : inWords(time, dimensions(node));
   const counts = [come ? `+${come}` : "", go ? `−${go}` : ""].filter(Boolean).join(" ");
   switch (kind) {
     case "arrived":
@@ -374,6 +382,8 @@ function sayEvent(event) {
       return `the frontier moved past ${spot}`;
     case "folded":
       return `times up to ${spot} can be kept as one: no reader can tell them apart any more`;
+    case "merged":
+      return `${named}: batches of its index merged, ${before} changes are kept as ${after}`;
   }
   return kind;
 }
@@ -388,7 +398,7 @@ function drawStory() {
   }
   when = new Map();
   story.events.forEach(({ kind, node, time }, i) => { if (kind === "arrived" || kind === "stepped") when.set(`${node}|${time}`, i); });
-  planView.setTotals(story.totals);
+  planView.setTotals(story.totals, data.spent);
   at("story-which").hidden = !data.engine.length;
   at("story-source").value = state.source;
   const events = state.source === "engine" ? data.engine : story.events;
@@ -479,7 +489,7 @@ async function poll() {
     const answer = await fetch(`state?since=${data.live.version}`, { headers: { Authorization: `Bearer ${data.live.token}` }, cache: "no-store" });
     if (answer.status === 200 && data.live.follows) {
       const news = await answer.json();
-      Object.assign(data, { frontiers: news.frontiers, dropped: news.dropped, engine: news.engine, lost: news.lost });
+      Object.assign(data, { frontiers: news.frontiers, dropped: news.dropped, engine: news.engine, lost: news.lost, spent: news.spent });
       Object.assign(data.live, { version: news.version, ended: news.ended });
       readGiven(news.inputs);
       const before = grid;

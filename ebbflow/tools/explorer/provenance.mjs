@@ -73,6 +73,7 @@ function causesOfReduction(plan, { source, key, reducer }, row, chosen, same) {
     const rest = names.map((_, c) => c).filter((c) => !at.includes(c));
     return chosen(source, (pair) => inGroup(pair) && keyOf([...at, ...rest].map((c) => pair[0][c])) === keyOf(row));
   }
+  if (reducer.by === "window") return chosen(source, inGroup); // a row's place rests on all rows beside it
   const extremes = reducer.aggregates.every(([op]) => op === "min" || op === "max");
   const wanted = reducer.aggregates.map(([, column], k) => [names.indexOf(column), keyOf([row[at.length + k]])]);
   const attains = ([there]) => wanted.some(([c, value]) => keyOf([there[c]]) === value);

@@ -338,10 +338,10 @@ def test_another_format_an_older_manifest_and_another_checkpoint_are_told(tmp_pa
     from ebbflow.durable import ledger
     from ebbflow.runtime import kept_local
 
-    monkeypatch.setattr(ledger, "FORMAT", 5)
+    monkeypatch.setattr(ledger, "FORMAT", 6)
     local(tmp_path / "new")._release()
     monkeypatch.undo()
-    with pytest.raises(CheckpointDiffers, match="format 5; this version reads format 4"):
+    with pytest.raises(CheckpointDiffers, match="format 6; this version reads format 5"):
         ebb.open(tmp_path / "new")
     made = kept_local.manifest_for
     monkeypatch.setattr(kept_local, "manifest_for", lambda *a: {k: v for k, v in made(*a).items() if k != "outputs"})

@@ -12,7 +12,7 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.columns.wide_words import number_of, words_of
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of
-from ebbflow.engine.worker import bagged, summed, topped
+from ebbflow.engine.reducer_words import bagged, summed, topped
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce.ordered_values import answer_bag

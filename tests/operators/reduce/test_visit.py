@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ebbflow.engine.walk import visit_keys
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
+from ebbflow.operators.reduce.choose import Reduction, bits_of
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.trace import heap as h
@@ -91,6 +92,7 @@ class Key:
         node.op, node.spec, node.short, node.kept = op, bench.heap.keep(spec), short, int(not short)
         node.depth = 0 if short else depth
         node.edge_count = 1  # so that what is said is emitted
+        node.choice.bits = bits_of(Reduction(op, int(node.depth), False, True, lanes, frozenset(spec[1:2])))
         self.tb = bench.table(self.nd)
         self.rc = bench.record(self.tb, (4,))
         self.sg = int(t.segment_of(self.tb, self.rc, 0))

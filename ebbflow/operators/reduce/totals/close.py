@@ -13,6 +13,7 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import DISTINCT, SUMMED, answer_sums
+from ebbflow.operators.reduce.choose import TOTALS
 from ebbflow.trace.heap import (
     Worker,
     copy_words,
@@ -157,6 +158,7 @@ def close_moment(worker: Worker, node: Node, tally: Tally) -> bool:
     p = v.pointer
     worker.evals += (stop - at) // step
     worker.visits += (stop - at) // step
+    node.choice.counts[TOTALS] += (stop - at) // step
     if node.op != SUMMED:
         emit_counts(worker, node, rank, nk, p + at, (stop - at) // step, step)
         at = stop

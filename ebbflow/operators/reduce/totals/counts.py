@@ -17,6 +17,7 @@ from ebbflow.operators.node import (
     Node,
 )
 from ebbflow.operators.reduce.answers import COUNTED
+from ebbflow.operators.reduce.choose import TOTALS
 from ebbflow.operators.reduce.totals.close import SORTED_BY_HAND, sort_open
 from ebbflow.trace.heap import (
     COUNT_OVERFLOW,
@@ -219,6 +220,7 @@ def run_counts(
     """Take in a block's rows, whose times do not fall and whose entries are in ROW_TARGETS; counts are by one lane."""
     tally = node.tally
     most = tally.open.length + 2 * n  # two rows of each entry
+    node.choice.counts[TOTALS] -= worker.visits
     to = direct_output(node, tally, most)
     if to:
         at = to.direct_at + to.direct_rows
@@ -236,5 +238,6 @@ def run_counts(
             worker, tally, ranks, rstep, diffs, dstep, sign, n, Words(0), at + 1, at + 2, at + 3, at + 4, ROW
         )
         v.length += emitted * ROW
+    node.choice.counts[TOTALS] += worker.visits
     if worker.error_node == NO_NODE:
         worker.error_node = node.number
