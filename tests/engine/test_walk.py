@@ -119,10 +119,8 @@ def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reductio
         return s.aggregate(s.concat(more, s.enter(x, loop)), ("a",), b=(reduction, "b"))
 
     s.output("out", s.iterate(x, body))
-    runtime = LocalRuntime(s.graph)
     width = len(coordinates)
     changes = [((i % 2, i), (time,) * width, 1) for time in range(3) for i in range(4)]
-    runtime.feed("x", *arrays(changes, 2, width))
     walk, looked = w.walk, []
 
     def counting(worker):
@@ -135,6 +133,8 @@ def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reductio
 
     monkeypatch.setattr(w, "FULL", 20_000)
     monkeypatch.setattr(w, "walk", counting)
+    runtime = LocalRuntime(s.graph)  # its workers know the walk from the beginning
+    runtime.feed("x", *arrays(changes, 2, width))
     with pytest.raises(KeyboardInterrupt):
         runtime.advance({"x": ((9,) * width,)})
     assert sum(looked[-20:]) < sum(looked[:20])  # the longer its history, the fewer rounds between two looks
