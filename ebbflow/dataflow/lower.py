@@ -145,7 +145,8 @@ class Cell:
         if self.kind not in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
             return self.schema
         node = graph.nodes[self.node]
-        source = graph.schemas[node.source] if isinstance(node, n.Reduce) else self.schema
+        is_reduced = isinstance(node, n.Reduce) and self.kind != kinds.ARRANGE  # which may hold what a reduction gives
+        source = graph.schemas[node.source] if is_reduced else self.schema
         return Schema(tuple(Field(name, source[name]) for name in self.key + self.values))
 
 
