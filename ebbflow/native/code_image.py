@@ -124,9 +124,6 @@ def lay_out(objects: list[bytes], natives: dict[str, str]) -> Image | None:
 
 # ---- loading
 
-_LOADED: list[mmap.mmap] = []  # code that was loaded stays for the life of the process
-
-
 def load(image: Image) -> int | None:
     """Where the image's code begins in this process; None if the system does not let it in."""
     length = -(-len(image.code) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -141,7 +138,7 @@ def load(image: Image) -> int | None:
     _add(code, image.own, base)
     for name, positions in image.outside.items():
         _add(code, np.array(positions, np.int64), outside[name])
-    _LOADED.append(block)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(block))  # never unmapped: threads may run it while the process ends
     system = ctypes.CDLL(None, use_errno=True)
     if system.mprotect(ctypes.c_void_p(base), ctypes.c_size_t(length), mmap.PROT_READ | mmap.PROT_EXEC):
         return None
