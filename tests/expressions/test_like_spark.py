@@ -562,6 +562,7 @@ def test_every_public_function_is_asked():
     others = {"asc", "col", "column", "current_date", "current_timestamp", "desc", "expr", "first", "lit"}
     others |= {n for n in ours.__all__ if getattr(ours, n).__module__ == "ebbflow.frontend.functions.aggregates"}
     others |= {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"}  # over windows
+    others |= {f"{way}_nulls_{end}" for way in ("asc", "desc") for end in ("first", "last")}  # of orders
     others |= {"first_value", "last_value", "nth_value", "last"} & set(ours.__all__)
     others |= {"bool_and", "bool_or", "count_if", "every", "some"}  # of conditions: tests/test_functions.py
     known = {getattr(ours, name) for name in asked if hasattr(ours, name)}

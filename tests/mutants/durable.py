@@ -423,8 +423,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "pages that became zeros stay as they were",
             "durable/image.py",
-            "                worker.heap.clear(a, b - a)\n",
-            "                pass\n",
+            "            heap.clear(a, b - a)\n",
+            "            pass\n",
         ),
         IMAGE,
     ),
@@ -432,8 +432,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "lines that became zeros on part of a page stay as they were",
             "durable/image.py",
-            "                worker.H[first + at : first + until] = 0\n",
-            "                pass\n",
+            "            heap.H[first + at : first + until] = 0\n",
+            "            pass\n",
         ),
         IMAGE,
     ),
@@ -549,7 +549,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "what was shown before is forgotten",
             "frontend/running/persistence.py",
-            '                journals[f"shown/{name}"].add(_words([new[name]]))\n',
+            '                journals[f"{LOG}{name}"].add(_words([new[name]]))\n',
             "                pass\n",
         ),
         DURABLE,

@@ -28,7 +28,7 @@ print("went on")
 MISTAKES = {
     "given back": "h.release(heap.W, block, 10); touch(block + 3)",
     "behind a block": "touch(block + 10)",
-    "never given out": "touch(int(heap.H[heap.W + h.BUMP]) + 5)",
+    "never given out": "touch(int(heap.header.bump) + 5)",
     "as a slice": "h.release(heap.W, block, 10); heap.H[block - 4 : block + 4]",
 }
 
