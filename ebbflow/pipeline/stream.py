@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow
 from pyarrow import parquet
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ebbflow.columns.schema import Schema
@@ -52,7 +52,7 @@ from ebbflow.frontend.running.session import Session
 from ebbflow.frontend.running.table import Table, plain
 from ebbflow.pipeline import claims, marks
 from ebbflow.pipeline.figures import FIGURES, Figures, observed, report
-from ebbflow.pipeline.formats import DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source, append
+from ebbflow.pipeline.formats import DELETED, DIFF, GIVEN, REASON, SPARK, TIME, Shaped, Source, append
 from ebbflow.pipeline.latest import Outdone, outdone, with_edits
 from ebbflow.pipeline.sinks import Each, Progress, Sink, first_line
 from ebbflow.pipeline.skips import OUTPUTS, PROGRESS, PUBLISHED, REFUSED, kept_changes, skipped_of
@@ -476,16 +476,26 @@ class Feed:
         if place.exists():
             return
         names = F.array(*(F.lit(name) for name in self.names))
+        own = [self._letter_of(i, shape) for i, shape in enumerate(self.shapes.values())]
         letters = judged.filter(F.col(REASON).isNotNull()).select(
             F.element_at(names, F.col(INPUT) + 1).alias("input"),
             F.col(REASON).alias("reason"),
             F.array(*self.times).alias("time") if self.coordinates > 1 else F.col(self.times[0]).alias("time"),
-            F.coalesce(F.col(GIVEN), *(F.to_json(ROW.format(i)) for i in range(len(self.names)))).alias("row"),
+            F.coalesce(*(diff for diff, _ in own), F.col(DIFF)).alias("diff"),
+            F.coalesce(F.col(GIVEN), *(row for _, row in own)).alias("row"),
         )
         beside = self.dead_letters / f"_writing-{uuid.uuid4().hex}"
         with described(self.spark, f"{self.title}, dead letters of batch {batch_id}"):
             letters.coalesce(1).write.json(str(beside))
         marks.settle(beside, place)
+
+    @staticmethod
+    def _letter_of(i: int, shape: Shaped) -> tuple[Column, Column]:
+        """The diff of an edit by key and the row as JSON, of the i-th input: without the columns that are ours."""
+        row, ours = F.col(ROW.format(i)), {*shape.order, DELETED} if shape.key else set()
+        is_gone = row.getField(DELETED) if shape.key and DELETED in shape.schema.names else F.lit(False)
+        fields = [row.getField(name).alias(name) for name in shape.schema.names if name not in ours]
+        return F.when(is_gone, F.lit(-1)), F.when(row.isNotNull(), F.to_json(F.struct(*fields)))
 
     # ---- publishing -----------------------------------------------------------------------------------
 

@@ -72,6 +72,18 @@ def test_an_edit_is_taken_away_once_though_its_time_stays_open(spark, tmp_path):
     ]  # fmt: skip
 
 
+def test_a_late_edit_is_kept_as_it_was_given(spark, tmp_path):
+    edits = Files(tmp_path / "edits", "id long, owner string, amount long, ts long, gone boolean", spark)
+    edits.put((1, "ann", 10, 5, False), (2, "bob", 1, 9, False))
+    edits.put((1, "ann", 7, 3, False), (2, "bob", 1, 4, True))
+    source, dead = ebb.upsert(edits.frame(1), time="ts", deleted="gone"), str(tmp_path / "dead")
+    run(balances(), spark, tmp_path, {"accounts": source}, {"totals": ebb.each(Kept())}, dead_letters=dead)
+    letters = spark.read.json(dead).select("time", "diff", "row").collect()
+    assert sorted(map(tuple, letters)) == [
+        (3, 1, '{"id":1,"owner":"ann","amount":7}'), (4, -1, '{"id":2,"owner":"bob","amount":1}'),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("files_at_once", [None, 1])
 def test_edits_have_their_own_times(spark, tmp_path, files_at_once):
     edits = Files(tmp_path / "edits", "id long, owner string, amount long, ts long", spark)
