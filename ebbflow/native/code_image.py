@@ -124,6 +124,7 @@ def lay_out(objects: list[bytes], natives: dict[str, str]) -> Image | None:
 
 # ---- loading
 
+
 def load(image: Image) -> int | None:
     """Where the image's code begins in this process; None if the system does not let it in."""
     length = -(-len(image.code) // mmap.PAGESIZE) * mmap.PAGESIZE
