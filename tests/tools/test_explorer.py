@@ -160,7 +160,7 @@ def test_a_page_is_one_file_that_asks_for_nothing_else():
     text = page.html(recording.recorded(reach(), story, {}))
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.search(r"^(import|export) ", text, re.MULTILINE) and "{{" not in text
-    assert len(text) < 160_000
+    assert len(text) < 180_000
     assert data_of(text)["inputs"]["roots"] == [[[1], [0], 1]]
 
 
