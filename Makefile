@@ -28,7 +28,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	@if [ -z "$(PYTHON)" ]; then \
 	  echo "ebbflow needs Python 3.11 or newer, and none was found. Debian/Ubuntu: apt-get install python3 python3-venv."; exit 1; fi
 	@rm -f $@
-	@echo "Installing into .venv: about 66 packages, 2 GB on disk, once. One to two minutes by pip, seconds by uv."
+	@echo "Installing into .venv: about 65 packages, 2 GB on disk, once. One to two minutes by pip, seconds by uv."
 	@case ",$(EXTRAS)," in *,spark,*) echo "Downloading PySpark, 456 MB, once.";; esac
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && \

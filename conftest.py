@@ -97,5 +97,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("EBBFLOW_PAGES", "both")  # what the system says was written is compared with all that was
 
 
+@pytest.fixture(autouse=True, scope="session")
+def names_of_examples(doctest_namespace: dict[str, Any]) -> None:
+    """Examples in docstrings begin as programs do: `import ebbflow as ebb`, `from ebbflow import col, lit`."""
+    import ebbflow as ebb
+
+    doctest_namespace.update(ebb=ebb, col=ebb.col, lit=ebb.lit)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
     return Page.from_parent(parent, path=file_path) if PAGES.should_parse(file_path) else None

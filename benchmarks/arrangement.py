@@ -13,7 +13,7 @@ from typing import Any
 
 import ebbflow as ebb
 from benchmarks import measure
-from benchmarks.generator import draws
+from benchmarks.draws import draws
 
 AFTERWARDS = 200  # empty steps, in which whoever wants to may tidy up
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import ebbflow as ebb
-from benchmarks import bfs, chains, degrees, measure, reach, scc, tpch
-from benchmarks.generator import draws
+from benchmarks import bfs, chains, components, degrees, hub, measure, reach, scc, tpch
+from benchmarks.draws import draws
 
 STORED = Path(__file__).resolve().parent / "counts.json"
 NEARLY = 0.02  # by which `words` may differ
@@ -29,6 +29,14 @@ Counts = dict[str, Any]
 def graph(workload: Any, nodes: int, edges: int, step: int, times: int, **options: Any) -> Callable[[], Counts]:
     def count() -> Counts:
         found = workload.run(nodes=nodes, edges=edges, step=step, times=times, **options)
+        return {**found["counts"], "checks": found["checks"]}
+
+    return count
+
+
+def hub_of(kind: str, values: int, times: int) -> Callable[[], Counts]:
+    def count() -> Counts:
+        found = hub.run(kind, values, times)
         return {**found["counts"], "checks": found["checks"]}
 
     return count
@@ -95,6 +103,23 @@ CASES: dict[str, Callable[[], Counts]] = {
     "bfs, step 1000": graph(bfs, 1_000, 2_000, 1_000, 2_000, seed=7),
     "scc, step 1": graph(scc, 200, 400, 1, 50),
     "scc, step 50": graph(scc, 200, 400, 50, 200),
+    "components, step 1": graph(components, 500, 1_000, 1, 100),
+    "degrees, skew 3, step 100": graph(degrees, 1_000, 5_000, 100, 1_000, skew=3),
+    "reach, skew 3, step 1": graph(reach, 1_000, 2_000, 1, 200, skew=3),
+    "reach, skew 3, step 100": graph(reach, 1_000, 2_000, 100, 300, skew=3),
+    "bfs, skew 2, step 100": graph(bfs, 1_000, 2_000, 100, 500, skew=2),
+    "bfs, skew 3, step 1": graph(bfs, 1_000, 2_000, 1, 300, skew=3),
+    "bfs, skew 3, step 100": graph(bfs, 1_000, 2_000, 100, 500, skew=3),
+    "scc, skew 3, step 1": graph(scc, 200, 400, 1, 50, skew=3),
+    "scc, skew 3, step 50": graph(scc, 200, 400, 50, 200, skew=3),
+    "components, skew 3, step 1": graph(components, 500, 1_000, 1, 100, skew=3),
+    "components, skew 3, step 100": graph(components, 500, 1_000, 100, 200, skew=3),
+    "reach, a grid": graph(reach, 400, 750, 1, 50, shape="grid"),
+    "bfs, a chain": graph(bfs, 501, 499, 1, 10, shape="chain"),
+    "reach, a star": graph(reach, 1_000, 1_980, 1, 100, shape="star"),
+    "components, customers and products": graph(components, 400, 800, 1, 100, shape="bipartite", skew=2),
+    **{f"hub, {kind}": hub_of(kind, 1_000, 100) for kind in hub.KINDS},
+    **{f"hub of 10,000, {kind}": hub_of(kind, 10_000, 100) for kind in hub.KINDS},
     "chains, odd with even": chain("join", 2_000),
     "chains, odd with even, no short cut": chain("join-general", 200),
     "chains, count": chain("count", 5_000),

@@ -20,7 +20,7 @@ ROOTS = 10
 def arguments(row: Row) -> tuple[str, ...] | None:
     """Its command line for a row; None where it has no program for it."""
     o = row.options
-    if row.module not in ("degrees", "reach") or o.get("general"):
+    if row.module not in ("degrees", "reach") or o.get("general") or o.get("skew") or o.get("shape"):
         return None
     numbers = (o["nodes"], o["edges"], o.get("roots", ROOTS), o["step"], o["times"], o["workers"])
     return ("dbench", row.module, *map(str, numbers))

@@ -13,7 +13,8 @@ import numpy as np
 
 import ebbflow as ebb
 from benchmarks import measure
-from benchmarks.generator import Checks, draws
+from benchmarks.draws import draws
+from benchmarks.generator import Checks
 
 
 def program() -> ebb.Dataflow:

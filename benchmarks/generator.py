@@ -1,7 +1,7 @@
 """The data every benchmark runs on, and the sums by which two programs show that they found the same.
 
-A graph of random edges in which, at every time, the oldest edge goes and a new one comes.  Edges follow from their
-number alone, so that a peer in another language makes the same ones without a file.
+A graph in which, at every time, the oldest edge goes and a new one comes.  Edges follow from their number alone, so
+that a peer in another language makes the same ones without a file; `shapes` says which.
 
 Rule: arithmetic is modulo 2**64.  `final` depends on the last collection only, `times` on every change and its time.
 """
@@ -11,51 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-SEED = 42
-WORD = 1 << 64
-
-Words = NDArray[np.uint64]
-Whole = NDArray[np.int64]
-
-_GOLDEN, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-def words(numbers: object) -> Words:
-    return np.asarray(numbers).astype(np.uint64)
-
-
-def splitmix64(x: Words) -> Words:
-    """A bijection of words that leaves no pattern."""
-    with np.errstate(over="ignore"):
-        z = x + _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * _FIRST
-        z = (z ^ (z >> np.uint64(27))) * _SECOND
-        return z ^ (z >> np.uint64(31))
-
-
-def mix2(a: Words, b: Words) -> Words:
-    with np.errstate(over="ignore"):
-        return splitmix64(splitmix64(a) + b)
-
-
-def draws(start: int, count: int, below: int, seed: int = SEED) -> tuple[Whole, Whole]:
-    """Pairs number `start` and on, each half less than `below` (0: any word that fits an int64)."""
-    numbers = np.arange(start, start + count, dtype=np.uint64) * np.uint64(2) + np.uint64(seed)
-    limit = np.uint64(below or 2**63 - 1)
-    return (
-        (splitmix64(numbers) % limit).astype(np.int64),
-        (splitmix64(numbers + np.uint64(1)) % limit).astype(np.int64),
-    )
+from benchmarks import shapes
+from benchmarks.draws import SEED, WORD, Whole, mix2, words
 
 
 class Window:
     """A graph of `edges` edges: time 0 brings them all, time t takes edge t-1 away and brings edge `edges` + t-1."""
 
-    def __init__(self, nodes: int, edges: int, times: int, seed: int = SEED):
+    def __init__(
+        self, nodes: int, edges: int, times: int, seed: int = SEED, skew: int = 0, shape: shapes.Shape = "random"
+    ):
         self.edges, self.times = edges, times
-        self.src, self.dst = draws(0, edges + times, nodes, seed)
+        self.src, self.dst = shapes.stream(shape, edges + times, nodes, seed, skew)
 
     def first(self) -> dict[str, Whole]:
         return {"src": self.src[: self.edges], "dst": self.dst[: self.edges]}

@@ -1,8 +1,8 @@
 """How the cost of one change grows with what stands around it: `python -m benchmarks.growth`.
 
-One question a plot: as the graph grows at constant degree, as the roots grow in number, as history grows, as more
-times are handed over at once.  Work in proportion to the change shows as a line that stays flat, or follows the size of
-the answer.
+One question a plot: as the graph grows at constant degree, as one key or one node grows, as the roots grow in number,
+as history grows, as more times are handed over at once.  Work in proportion to the change shows as a line that stays
+flat, or follows the size of the answer.
 
 Rule: a point is one process, measured like every other row; the plots are drawn from what is stored beside them.
 """
@@ -22,6 +22,8 @@ from rich.console import Console
 
 from benchmarks.chart import Line, chart
 from benchmarks.hub import KINDS
+from benchmarks.runner import at as at_of
+from benchmarks.shapes import window_of
 
 HOME = Path(__file__).parent
 POINTS = HOME / "results" / "growth.json"
@@ -45,8 +47,14 @@ def _graphs(line: str, workload: str, **fixed: Any) -> list[tuple]:
     return [(line, workload, {**fixed, "nodes": size, "edges": 2 * size}, size) for size in sizes]
 
 
+def _stars(line: str, workload: str, **fixed: Any) -> list[tuple]:
+    sizes = (100, 1_000, 10_000, 100_000)
+    star = {"shape": "star", "step": 1, "times": 300, **fixed}
+    return [(line, workload, {**star, "nodes": size + 1, "edges": window_of("star", size + 1)}, size) for size in sizes]
+
+
 SMALL = {"nodes": 1000, "edges": 2000}
-VALUES = (100, 1_000, 10_000, 100_000)
+VALUES = (1_000, 10_000, 100_000, 1_000_000)
 QUESTIONS = (
     Question(
         "graph",
@@ -70,9 +78,21 @@ QUESTIONS = (
     ),
     Question(
         "values",
-        "As one key's values grow in number, one of them changed at a time",
+        "As one key's values grow in number, one of them changed at a time (median)",
         "values of the key",
         tuple(point for kind in KINDS for point in _points(kind, "hub", "values", VALUES, kind=kind, times=300)),
+    ),
+    Question(
+        "degree",
+        "As one node's edges grow in number, one of them changed at a time (median)",
+        "edges of the node, either way",
+        (
+            *_stars("degrees", "degrees"),
+            *_stars("reach, one root", "reach", roots=1),
+            *_stars("bfs", "bfs"),
+            *_stars("strong components", "scc"),
+            *_stars("components", "components"),
+        ),
     ),
     Question(
         "step",
@@ -99,6 +119,9 @@ QUESTIONS = (
 )
 
 
+MEDIAN_OF = {"history": "last_steps.p50", "degree": "steps.p50", "values": "steps.p50"}  # elsewhere the mean
+
+
 def measured(question: Question, say: Console) -> Iterator[dict[str, Any]]:
     for line, workload, options, at in question.points:
         say.print(f"{question.name}: {line}, {question.across} {at:,}", highlight=False)
@@ -107,7 +130,7 @@ def measured(question: Question, say: Console) -> Iterator[dict[str, Any]]:
         if done.returncode:
             raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         found = json.loads(done.stdout)
-        us = found["last_steps"]["p50"] if question.name == "history" else found["us_per_time"]
+        us = at_of(found, MEDIAN_OF.get(question.name, "us_per_time"))
         yield {"question": question.name, "line": line, "at": at, "us": us, "p99": found["steps"]["p99"]}
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 import ebbflow as ebb
 from benchmarks.generator import Checks, Window
+from benchmarks.shapes import Shape
 
 SUMMED_EVERY = 1000  # answers kept before they are summed up, outside the clock
 EDGE_OF_A_RUN = 1000  # steps at the beginning and the end that are compared with each other
@@ -26,6 +27,7 @@ SAMPLES = 20  # of the resident memory, over a run
 IN_USE = "words"  # counted as it stands; every other counter only grows
 FEW = 64  # changes that are read as rows; more of them as Arrow
 CLOCK = time.perf_counter
+SPREAD = ("p50", "p99", "p999", "max")  # of the steps of a run
 
 Counters = dict[str, int]
 
@@ -68,10 +70,10 @@ def get_ready() -> None:
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float]:
-    """Microseconds: the median, the hundredth slowest, the slowest."""
+    """Microseconds: the median, the hundredth and the thousandth slowest, the slowest."""
     ordered = sorted(seconds)
     at = lambda share: ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1e6
-    return {"p50": at(0.5), "p99": at(0.99), "max": ordered[-1] * 1e6}
+    return {"p50": at(0.5), "p99": at(0.99), "p999": at(0.999), "max": ordered[-1] * 1e6}
 
 
 def resident_mb() -> float:
@@ -101,6 +103,8 @@ def window(
     times: int,
     workers: int = 1,
     seed: int = 42,
+    skew: int = 0,
+    shape: Shape = "random",
     others: dict[str, list[tuple[int, ...]]] | None = None,
     two_coordinates: bool = False,
     one_answer: bool = False,
@@ -111,7 +115,7 @@ def window(
     `one_answer`: all changes of a step happen at its last time, as if nobody wanted to know of those between.
     """
     get_ready()
-    data, checks, clock = Window(nodes, edges, times, seed), Checks(), Clock()
+    data, checks, clock = Window(nodes, edges, times, seed, skew, shape), Checks(), Clock()
     with flow.run(workers=workers) as live:
         counted = Counted(live)
         load_s, resident = load(live, output, pair, data, checks, others, two_coordinates)

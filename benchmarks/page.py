@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from benchmarks.chart import Bar, bars
-from benchmarks.report import PER_STEP, RESULTS, Figures, cells, identity, number, per_step, spread
+from benchmarks.report import PER_STEP, RESULTS, STEPS, Figures, cells, identity, number, per_step, single_steps
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 PLOTS = Path(__file__).resolve().parent / "plots"
@@ -31,6 +31,17 @@ BESIDE_THE_ORIGINAL = (
     (("bfs", "1M/10M", 100, "time"), "bfs, 1M nodes, 100 a step"),
     (("TPC-H Q1", "SF 1", 1_000, "time"), "TPC-H Q1, 1,000 rows a step"),
     (("reach", "1M/2M", 1, "load"), "reach, 1M nodes: the first load"),
+)
+UNEVEN = tuple(
+    ((workload, f"1k/2k, skew {skew}", step, "time"), f"{name}, skew {skew}, {many}")
+    for workload, name in (
+        ("bfs", "bfs"),
+        ("reach", "reach"),
+        ("scc", "strong components"),
+        ("components", "components"),
+    )
+    for skew in (2, 3)
+    for step, many in ((1, "one change a step"), (100, "100 a step"), (1_000, "1,000 a step"))
 )
 BESIDE_STARTING_OVER = (
     (("degrees", "10M/50M", 100_000, "time", "duckdb"), "degrees, 10M nodes: DuckDB"),
@@ -54,7 +65,12 @@ def beside_the_original(rows: list[Figures]) -> str:
     head = ("workload", "size", "step", "workers", "ours", "Rust", "unit", "ratio", "must be", "goal", "reached")
     said = lambda row: WORDS[row["reached"]] + (" (disturbed)" if row["disturbed"] else "")
     shown = [row for row in rows if row["rust"] is not None or not row.get("dbsp")]  # not those of the other peer alone
-    return grid((*head, "p50 / p99 / max us"), [(*cells(row), said(row), spread(row)) for row in shown])
+    return grid(head, [(*cells(row), said(row)) for row in shown])
+
+
+def single_steps_of(rows: list[Figures]) -> str:
+    found = [single_steps(row) for row in rows]
+    return grid(STEPS, [cells_of_steps for cells_of_steps in found if cells_of_steps is not None])
 
 
 def beside_dbsp(rows: list[Figures]) -> str:
@@ -93,6 +109,7 @@ def written(page: str, results: list[Path]) -> str:
     source = f"From {names}{rule}, measured on {machines}."
     page = between(page, "source", textwrap.fill(source, 100, break_long_words=False, break_on_hyphens=False))
     page = between(page, "original", beside_the_original(rows))
+    page = between(page, "steps", single_steps_of(rows))
     page = between(page, "dbsp", beside_dbsp(rows))
     return between(page, "starting over", beside_starting_over(rows))
 
@@ -109,7 +126,11 @@ def charts(rows: list[Figures]) -> dict[str, str]:
     }
     beside = [Bar(name, ratios[key], f"{ratios[key]:.2g}") for key, name in BESIDE_THE_ORIGINAL if key in ratios]
     over = [Bar(name, pays[key], number(pays[key])) for key, name in BESIDE_STARTING_OVER if key in pays]
+    uneven = [Bar(name, ratios[key], f"{ratios[key]:.2g}") for key, name in UNEVEN if key in ratios]
     drawn = {}
+    if uneven:
+        across = "time of ebbflow / time of differential-dataflow in Rust: shorter is faster"
+        drawn["uneven"] = bars("Beside the Rust original, on power laws", across, uneven, 1)
     if beside:
         across = "time of ebbflow / time of differential-dataflow in Rust: shorter is faster"
         drawn["original"] = bars("Beside the Rust original", across, beside, 1)

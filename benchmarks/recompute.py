@@ -22,6 +22,7 @@ from benchmarks.generator import Checks, Window
 
 TOOLS = ("scipy", "scipy-diff", "rustworkx", "networkx", "duckdb")
 ROOTS = 10
+GRAPH = ("nodes", "edges", "times", "seed", "skew", "shape")
 ENOUGH = 3.0  # seconds of repetitions
 
 Pairs = tuple[Any, Any]  # the two columns of the answer
@@ -31,7 +32,7 @@ Find = Callable[[], Pairs]
 def run(tool: str, workload: str, **options: Any) -> dict[str, Any]:
     if workload == "tpch":
         return timed(report(options["query"], Path(options["directory"])), checked=False)
-    window = Window(options["nodes"], options["edges"], options["times"], options.get("seed", 42))
+    window = Window(**{name: options[name] for name in GRAPH if name in options})
     src, dst = window.src[options["times"] :], window.dst[options["times"] :]
     return timed(FIND[tool](workload, src, dst, options["nodes"]))
 
@@ -57,7 +58,7 @@ def with_scipy(workload: str, src: Any, dst: Any, nodes: int) -> Find:
     import scipy.sparse as sparse
     from scipy.sparse import csgraph
 
-    graph = sparse.csr_matrix((np.ones(len(src), np.int8), (src, dst)), shape=(nodes, nodes))
+    graph = sparse.csr_matrix((np.ones(len(src), np.int32), (src, dst)), shape=(nodes, nodes))
 
     def degrees() -> Pairs:
         counts = np.bincount(np.bincount(src, minlength=nodes))
@@ -81,7 +82,13 @@ def with_scipy(workload: str, src: Any, dst: Any, nodes: int) -> Find:
         inside = component[src] == component[dst]
         return src[inside], dst[inside]
 
-    return {"degrees": degrees, "reach": reach, "bfs": bfs, "scc": scc}[workload]
+    def components() -> Pairs:
+        _, component = csgraph.connected_components(graph, directed=False)
+        there = np.flatnonzero(np.bincount(src, minlength=nodes) + np.bincount(dst, minlength=nodes))
+        _, first, part = np.unique(component[there], return_index=True, return_inverse=True)
+        return there, there[first][part]
+
+    return {"degrees": degrees, "reach": reach, "bfs": bfs, "scc": scc, "components": components}[workload]
 
 
 def compared_with_scipy(workload: str, src: Any, dst: Any, nodes: int) -> Find:
@@ -93,7 +100,7 @@ def compared_with_scipy(workload: str, src: Any, dst: Any, nodes: int) -> Find:
 
     def reach() -> Pairs:
         nonlocal before
-        graph = sparse.csr_matrix((np.ones(len(src), np.int8), (src, dst)), shape=(nodes, nodes))
+        graph = sparse.csr_matrix((np.ones(len(src), np.int32), (src, dst)), shape=(nodes, nodes))
         now = np.zeros((ROOTS, nodes), bool)
         for root in range(ROOTS):
             now[root, csgraph.breadth_first_order(graph, root, return_predecessors=False)] = True
@@ -199,7 +206,7 @@ def report(query: str, directory: Path) -> Find:
 def can(tool: str, workload: str) -> bool:
     """Whether a tool answers the question of a workload."""
     known = {
-        "scipy": ("degrees", "reach", "bfs", "scc"),
+        "scipy": ("degrees", "reach", "bfs", "scc", "components"),
         "scipy-diff": ("reach",),
         "rustworkx": ("reach", "bfs", "scc"),
         "networkx": ("reach", "bfs", "scc"),

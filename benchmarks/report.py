@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import recompute, runner
+from benchmarks.measure import SPREAD
 from benchmarks.runner import Outcome
 from benchmarks.table import Measure
 
@@ -57,7 +58,7 @@ def row_of(outcome: Outcome, measure: Measure, seed: int) -> Figures:
     }
     if measure is row.measures[0]:
         for side, prefix in (("ours", ""), ("rust", "rust_")):
-            for name in ("p50", "p99", "max"):
+            for name in SPREAD:
                 figures[prefix + name] = outcome.figure(side, f"steps.{name}")
             for name in ("load_s", "peak_mb", "resident_load_mb"):
                 figures[prefix + name] = outcome.figure(side, name)
@@ -115,7 +116,6 @@ def show(rows: list[Figures], console: Console) -> None:
         ("goal", "right"),
         ("reached", "left"),
         ("same", "left"),
-        ("p50 / p99 / max us", "right"),
         ("", "left"),
     ):
         drawn.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
@@ -124,10 +124,10 @@ def show(rows: list[Figures], console: Console) -> None:
             *cells(row),
             MARKS[row["reached"]],
             {True: "yes", False: "[bold red]NO[/]", None: ""}[row["checks_equal"]],
-            spread(row),
             "disturbed" if row["disturbed"] else "",
         )
     console.print(drawn)
+    show_steps(rows, console)
     show_dbsp(rows, console)
     show_starting_over(rows, console)
     for row in rows:
@@ -149,11 +149,39 @@ def cells(row: Figures) -> tuple[str, ...]:
     )
 
 
-def spread(row: Figures) -> str:
-    """Of single steps, the median, the hundredth slowest and the slowest; only where they were measured."""
-    if row["step"] != 1 or row.get("p50") is None:
-        return ""
-    return " / ".join(number(row[name]) for name in ("p50", "p99", "max"))
+STEPS = ("workload", "size", "step", "ours, p50 / p99 / p99.9 / max us", "Rust, the same", "p50 / p50", "max / max")
+
+
+def single_steps(row: Figures) -> tuple[str, ...] | None:
+    """What single steps took, in the columns of STEPS; None where there were none, or one, or others between them."""
+    if row.get("p50") is None or row["p50"] == row["max"] or row["measure"] == "growth":
+        return None
+    ratios = [number(row[name] / theirs) if (theirs := row.get(f"rust_{name}")) else "" for name in ("p50", "max")]
+    return (
+        row["workload"] if row["workers"] == 1 else f"{row['workload']}, {row['workers']} workers",
+        row["size"],
+        f"{row['step']:,}" if row["step"] else "",
+        spread(row, ""),
+        spread(row, "rust_"),
+        *ratios,
+    )
+
+
+def spread(row: Figures, prefix: str) -> str:
+    """The median, the hundredth and the thousandth slowest and the slowest; a dash where one was not measured."""
+    found = [row.get(prefix + name) for name in SPREAD]
+    return "" if found[0] is None else " / ".join("-" if one is None else number(one) for one in found)
+
+
+def show_steps(rows: list[Figures], console: Console) -> None:
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name in STEPS:
+        drawn.add_column(name, justify="left" if name in ("workload", "size") else "right", no_wrap=True)
+    for row in rows:
+        if (cells_of_steps := single_steps(row)) is not None:
+            drawn.add_row(*cells_of_steps)
+    if drawn.row_count:
+        console.print(drawn)
 
 
 PER_STEP = ("workload", "size", "step", "workers", "ours, every time", "dbsp, every step", "unit", "ratio")

@@ -30,7 +30,17 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 IN_PEACE = 0.9  # of the wall clock, at least, a run on its own core is running
 LOOK = 0.05  # seconds between two looks at a running process, at most
 BUILT: dict[str, Any] = {"rust": rust, "dbsp": dbsp}  # peers that are programs of their own
-DATA = ("nodes", "edges", "times", "seed", "query", "directory")  # the options that say what is worked on
+DATA = (
+    "nodes",
+    "edges",
+    "times",
+    "seed",
+    "skew",
+    "shape",
+    "query",
+    "directory",
+)  # the options that say what is worked on
+GIVEN = {"SEED": ("seed", 42), "SKEW": ("skew", 0), "SHAPE": ("shape", "random")}  # to the Rust peer
 MEMORY_SHARE = 0.8  # of what is free, at most, a run may take
 
 
@@ -121,7 +131,8 @@ def interleaved(rows: list[Row], peers: tuple[str, ...], limit: float, say: Call
 
 
 def one_run(row: Row, side: str, core: int | None, limit: float) -> Run:
-    environment = os.environ | {"SEED": str(row.options.get("seed", 42)), "PYTHONPATH": str(CHECKOUT)}
+    data = {name: str(row.options.get(key, plain)) for name, (key, plain) in GIVEN.items()}
+    environment = os.environ | data | {"PYTHONPATH": str(CHECKOUT)}
     if side in BUILT:
         arguments = command_of(side, row)
         assert arguments is not None
@@ -129,8 +140,8 @@ def one_run(row: Row, side: str, core: int | None, limit: float) -> Run:
         return run if run.trouble else replace(run, found=BUILT[side].in_our_words(run.found))
     module, options = row.module, row.options
     if side != "ours":
-        data = {name: options[name] for name in DATA if name in options}
-        module, options = "recompute", {"tool": side, "workload": row.module, **data}
+        of_the_data = {name: options[name] for name in DATA if name in options}
+        module, options = "recompute", {"tool": side, "workload": row.module, **of_the_data}
     command = [sys.executable, "-m", "benchmarks.child", module, json.dumps(options)]
     return process(command, environment, core, limit, row.workers)
 

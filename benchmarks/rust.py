@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.crate import Crate
+from benchmarks.measure import SPREAD
 
 PROGRAMS = Crate("rust", "the Rust peer", "rust-dd", 60)
 
@@ -24,9 +25,9 @@ def in_our_words(found: dict[str, Any]) -> dict[str, Any]:
             told[ours] = found[theirs]
     for theirs, ours in (("all", "steps"), ("first", "first_steps"), ("last", "last_steps"), ("lat", "steps")):
         if found.get(theirs):
-            told[ours] = {name: found[theirs][f"{name}_us"] for name in ("p50", "p99", "max")}
+            told[ours] = _spread(found[theirs])
     if "lat_orders" in found:
-        told["steps"] = {name: found["lat_orders"][f"{name}_us"] for name in ("p50", "p99", "max")}
+        told["steps"] = _spread(found["lat_orders"])
     if "first_steps" in told and found.get("rss_mb"):
         for share in ("p50", "p99"):
             told[f"plain_{share}"] = told["last_steps"][share] / told["first_steps"][share]
@@ -39,6 +40,10 @@ def in_our_words(found: dict[str, Any]) -> dict[str, Any]:
     if checks:
         told["checks"] = checks
     return told
+
+
+def _spread(latencies: dict[str, float]) -> dict[str, float]:
+    return {name: latencies[f"{name}_us"] for name in SPREAD}
 
 
 def _q1(line: str) -> list[str]:

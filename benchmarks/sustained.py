@@ -17,7 +17,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks import measure, reach
-from benchmarks.generator import SEED, Checks, Window
+from benchmarks.draws import SEED
+from benchmarks.generator import Checks, Window
 
 TURNS = 11
 SHARES = ("p50", "p99")

@@ -1,7 +1,8 @@
 """Every row that is measured: which program, on what, and which figure it has to reach.
 
 `first` is the ratio ours / peer that must be shown, `goal` where we are going; where a figure stands alone (bytes,
-seconds of start-up) both are that figure.  The set `small` ends within five minutes, `seed` and `large` are the whole.
+seconds of start-up) both are that figure.  The set `small` ends within five minutes, `seed` and `large` are the whole;
+`skewed` has the graphs and keys on which work is not spread evenly: power laws, fixed shapes and hubs.
 
 Rule: a row is data.  What is measured lies in the workload's own file.
 """
@@ -11,7 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-SIZES = ("small", "seed", "large")
+from benchmarks import shapes
+from benchmarks.hub import KINDS
+
+SIZES = ("small", "seed", "large", "skewed")
 TIME = "us per time"
 
 
@@ -76,8 +80,16 @@ def graph_row(
     nodes, edges = graph
     module = workload.partition(",")[0]
     given = {"nodes": nodes, "edges": edges, "step": step, "times": times, "workers": workers, **options}
-    row = Row(workload, f"{short(nodes)}/{short(edges)}", sets, module, given, measures, step, workers)
+    row = Row(workload, size_of(given), sets, module, given, measures, step, workers)
     return replace(row, rust=rust_arguments(row))
+
+
+def size_of(options: dict[str, Any]) -> str:
+    """The graph in a few words: 1k/2k, skew 3."""
+    shape, skew = options.get("shape", "random"), options.get("skew", 0)
+    words = f"{short(options['nodes'])}/{short(options['edges'])}"
+    words = words if shape == "random" else f"{shape} of {short(options['nodes'])}"
+    return f"{words}, skew {skew}" if skew else words
 
 
 def rust_arguments(row: Row) -> tuple[str, ...] | None:
@@ -91,14 +103,15 @@ def rust_arguments(row: Row) -> tuple[str, ...] | None:
         numbers = (o["nodes"], o["edges"], o["step"], rounds, mode, o["workers"])
     elif row.module in ("reach", "sustained"):
         numbers = (o["nodes"], o["edges"], o.get("roots", 10), o.get("step", 1), o["times"], o["workers"])
-    elif row.module in ("bfs", "scc"):
+    elif row.module in ("bfs", "scc", "components"):
         numbers = (o["nodes"], o["edges"], o["step"], o["times"], o["workers"])
+        numbers = (*numbers, "staged") if row.module == "components" else numbers
     else:
         return row.rust
     return ("reach" if row.module == "sustained" else row.module, *map(str, numbers))
 
 
-def per_time(first: float, goal: float) -> Measure:
+def per_time(first: float | None = None, goal: float | None = None) -> Measure:
     return Measure("time", "us_per_time", TIME, first, goal)
 
 
@@ -142,6 +155,61 @@ GRAPHS = (
     graph_row("scc", TINY, 10, 2_000, ("seed",), per_time(0.4, 0.15)),
     graph_row("scc", TINY, 100, 2_000, ("seed",), per_time(0.6, 0.25)),
     graph_row("scc", HUNDRED, 1_000, 2_000, ("large",), per_time(0.8, 0.3), load()),
+    graph_row("components", TINY, 1, 500, ("small",), per_time()),
+    *(graph_row("components", TINY, step, 2_000, ("seed",), per_time()) for step in (1, 100, 1_000)),
+    graph_row("components", HUNDRED, 100, 2_000, ("large",), per_time(), load()),
+)
+
+# ---- where work is not spread evenly -------------------------------------------------------------------
+
+NO_SLOWER = Measure("max", "steps.max", "us a step", 1.0)  # the slowest step of ours by the slowest of the peer
+
+
+def skewed_row(workload: str, skew: int, step: int, times: int) -> Row:
+    first = {1: 0.3, 100: 0.35, 1_000: 0.4}[step]
+    goal = {("scc", 1): 0.05, ("scc", 100): 0.12}.get((workload, step), {1: 0.15, 100: 0.3}.get(step))
+    return graph_row(workload, TINY, step, times, ("skewed",), per_time(first, goal), NO_SLOWER, skew=skew)
+
+
+def shaped_row(workload: str, shape: shapes.Shape, nodes: int, times: int, skew: int = 0) -> Row:
+    graph = (nodes, shapes.window_of(shape, nodes))
+    power = {"skew": skew} if skew else {}
+    return graph_row(workload, graph, 1, times, ("skewed",), per_time(), NO_SLOWER, shape=shape, **power)
+
+
+def hub_row(kind: str, values: int, times: int, sets: tuple[str, ...]) -> Row:
+    options = {"kind": kind, "values": values, "times": times}
+    rust = ("hub", kind, str(values), str(times))
+    return Row(f"hub, {kind}", f"{short(values)} values", sets, "hub", options, (per_time(), NO_SLOWER), 1, rust=rust)
+
+
+def growth_row(kind: str, values: int, beside: int, times: int) -> Row:
+    """A change of a key with many values by one of a key with few, in turns."""
+    options = {"kind": kind, "values": values, "beside": beside, "times": times}
+    growth = Measure("growth", "growth", f"{short(values)} / {short(beside)} values", 2.0, stands_alone=True)
+    return Row(f"hub, {kind}", f"{short(values)} values", ("skewed",), "hub", options, (growth,), 1)
+
+
+UNEVEN = (
+    *(
+        skewed_row(workload, skew, step, times)
+        for workload, counts in (
+            ("bfs", (20_000, 50_000, 50_000)),
+            ("reach", (3_000, 10_000, 10_000)),
+            ("scc", (500, 1_000, 2_000)),
+            ("components", (1_000, 2_000, 5_000)),
+        )
+        for skew in (2, 3)
+        for step, times in zip((1, 100, 1_000), counts)
+    ),
+    *(skewed_row("degrees", skew, 1_000, 100_000) for skew in (2, 3)),
+    *(shaped_row(workload, "grid", 10_000, 300) for workload in ("bfs", "reach", "components")),
+    *(shaped_row(workload, "chain", 10_001, 20) for workload in ("bfs", "components")),
+    *(shaped_row(workload, "star", 10_000, 300) for workload in ("bfs", "reach", "scc", "components")),
+    *(shaped_row(workload, "bipartite", 10_000, 300, skew=2) for workload in ("reach", "components")),
+    *(hub_row(kind, 1_000, 300, ("small", "skewed")) for kind in KINDS),
+    *(hub_row(kind, 1_000_000, 100, ("skewed",)) for kind in KINDS),
+    *(growth_row(kind, 1_000_000, 1_000, 500) for kind in KINDS),
 )
 
 # What those who start over have, and dbsp: one answer for all changes of a step.
@@ -288,7 +356,7 @@ OTHERS = (
     border_row("arrow"),
 )
 
-ROWS = GRAPHS + ONE_ANSWER + IN_TURNS + CHAINS + REPORTS + OTHERS
+ROWS = GRAPHS + UNEVEN + ONE_ANSWER + IN_TURNS + CHAINS + REPORTS + OTHERS
 NAMES = tuple(dict.fromkeys(row.module for row in ROWS))
 
 # What the peer found once and for all, (module, nodes, edges, times): later, size, final, times.
@@ -305,78 +373,10 @@ KNOWN = {
 def known_checks(row: Row, seed: int) -> dict[str, Any] | None:
     """The sums of a row that were found before, if it is one of those."""
     o = row.options
-    found = KNOWN.get((row.module, o.get("nodes"), o.get("edges"), o.get("times"))) if seed == 42 else None
+    is_plain = seed == 42 and not o.get("skew") and not o.get("shape")
+    found = KNOWN.get((row.module, o.get("nodes"), o.get("edges"), o.get("times"))) if is_plain else None
     if found is None or row.module not in ("degrees", "reach", "bfs", "scc"):
         return None
     named = dict(zip(("later", "size", "final", "times"), found))
     compared = ("size", "final") if o.get("one_answer") else tuple(named)  # answers between are not the same
     return {name: named[name] for name in compared if named[name] is not None}
-
-
-# ---- choosing ------------------------------------------------------------------------------------------
-
-
-def chosen(
-    names: tuple[str, ...], size: str, steps: tuple[int, ...], workers: tuple[int, ...], times: int | None, seed: int
-) -> list[Row]:
-    """The rows that a person asks for.  A step or a number of workers that no row has makes one, without a goal."""
-    rows = [row for row in ROWS if size in row.sets or (size == "all" and {"seed", "large"} & set(row.sets))]
-    rows = [row for row in rows if not names or row.module in names]
-    if steps:
-        rows = [one for row in first_of_each(rows, "step") for one in varied(row, rows, "step", steps)]
-    if workers:
-        rows = [one for row in first_of_each(rows, "workers") for one in varied(row, rows, "workers", workers)]
-    return [adjusted(row, times, seed) for row in rows]
-
-
-def first_of_each(rows: list[Row], apart_from: str) -> list[Row]:
-    """One row of each kind, where rows that differ in this one option only are of a kind."""
-    kinds: dict[object, Row] = {}
-    for row in rows:
-        if row.options.get(apart_from) is not None:
-            others = {name: value for name, value in row.options.items() if name not in (apart_from, "times")}
-            kinds.setdefault((row.workload, row.size, tuple(sorted(others.items()))), row)
-    return list(kinds.values())
-
-
-def varied(row: Row, rows: list[Row], option: str, values: tuple[int, ...]) -> list[Row]:
-    """A row for each value of an option: that of the table, or one like it."""
-    found = []
-    for value in values:
-        made = replace(
-            row,
-            options=row.options | {option: value},
-            measures=tuple(replace(measure, first=None, goal=None) for measure in row.measures),
-            **{option: value},  # type: ignore[arg-type]
-        )
-        made = replace(made, rust=rust_arguments(made))
-        alike = (r for r in rows if (r.workload, r.size) == (row.workload, row.size))
-        found.append(next((r for r in alike if same_run(r, made)), made))
-    return found
-
-
-def same_run(a: Row, b: Row) -> bool:
-    return a.options | {"times": 0} == b.options | {"times": 0}
-
-
-def adjusted(row: Row, times: int | None, seed: int) -> Row:
-    options = dict(row.options)
-    if times is not None and "times" in options:
-        options["times"] = times
-    if seed != 42 and row.module in (
-        "degrees",
-        "reach",
-        "bfs",
-        "scc",
-        "workers",
-        "sustained",
-        "arrangement",
-        "feeding",
-    ):
-        options["seed"] = seed
-    if options == row.options:
-        return row
-    row = replace(row, options=options)
-    if row.module == "chains" and row.rust is not None:
-        return replace(row, rust=(*row.rust[:2], str(options["times"]), row.rust[3]))
-    return replace(row, rust=rust_arguments(row)) if row.rust is not None else row

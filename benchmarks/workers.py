@@ -13,7 +13,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks import measure, reach
-from benchmarks.generator import SEED, Checks, Window
+from benchmarks.draws import SEED
+from benchmarks.generator import Checks, Window
 
 TURN = 1_000  # times, or one step where that is more
 SIDES = (1, 2)

@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import ebbflow as ebb
-from ebbflow.runtime.oracle import History, Meaning, Moment, Time, accumulate, closure, differences
+from ebbflow.runtime.oracle.histories import History, Time, accumulate, closure, differences
+from ebbflow.runtime.oracle.meaning import Meaning
+from ebbflow.runtime.oracle.moment import Moment
 
 PLACE = Path(__file__).parent / "figures"
 Change = tuple[str, tuple[int, ...], Time, int]  # an input's name, a row of whole numbers, a time, a diff

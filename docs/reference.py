@@ -124,6 +124,9 @@ def signature(name: str, thing: Any) -> str:
     except (TypeError, ValueError):
         return name
     returns = "" if found.return_annotation is inspect.Signature.empty else str(found.return_annotation)
+    if getattr(thing, "__module__", "").endswith(("text_methods", "date_methods")):
+        returns = {"Made": "Column"}.get(returns, returns)  # who makes them says what, and only columns do
+    returns = returns.removesuffix("[Column]")
     if is_property:
         return f"{name}: {returns}" if returns else name
     parts, is_starred = [], False
@@ -218,7 +221,8 @@ def commands() -> str:
         "`ebbflow completion` prints what your shell needs to complete commands with the Tab key.",
     ]
     for name, command in sorted(cli.main.commands.items()):
-        inside = click.Context(command, info_name=f"ebbflow {name}", terminal_width=88, max_content_width=88)
+        wide = {"terminal_width": 88, "max_content_width": 88}
+        inside = click.Context(command, info_name=f"ebbflow {name}", help_option_names=["-h", "--help"], **wide)
         parts.append(f"## ebbflow {name}\n\n```text\n{command.get_help(inside)}\n```")
     return "\n\n".join(parts) + "\n"
 

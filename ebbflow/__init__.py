@@ -69,11 +69,11 @@ if TYPE_CHECKING:  # a type checker sees at once what is loaded on first use
     from ebbflow.pipeline.formats import debezium as debezium
     from ebbflow.pipeline.formats import upsert as upsert
     from ebbflow.pipeline.keep import keep as keep
-    from ebbflow.pipeline.sinks import change_log as change_log
-    from ebbflow.pipeline.sinks import each as each
-    from ebbflow.pipeline.sinks import kafka as kafka
-    from ebbflow.pipeline.sinks import table as table
-    from ebbflow.pipeline.sinks import view as view
+    from ebbflow.pipeline.sinks.change_log import change_log as change_log
+    from ebbflow.pipeline.sinks.each import each as each
+    from ebbflow.pipeline.sinks.kafka import kafka as kafka
+    from ebbflow.pipeline.sinks.tables import table as table
+    from ebbflow.pipeline.sinks.view import view as view
     from ebbflow.runtime.spark.session import spark as spark
 
 __version__ = "0.1.0"
@@ -106,7 +106,8 @@ _ON_SPARK = {
     "spark": "ebbflow.runtime.spark.session",
     **dict.fromkeys(("changes", "append", "upsert", "debezium", "change_feed"), "ebbflow.pipeline.formats"),
     "keep": "ebbflow.pipeline.keep",
-    **dict.fromkeys(("table", "change_log", "view", "each", "kafka"), "ebbflow.pipeline.sinks"),
+    **{name: f"ebbflow.pipeline.sinks.{name}" for name in ("change_log", "view", "each", "kafka")},
+    "table": "ebbflow.pipeline.sinks.tables",
 }
 
 

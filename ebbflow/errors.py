@@ -306,6 +306,9 @@ class DeliveryRefused(EbbflowError):
     """A micro-batch that is neither the next one nor the last one again."""
 
 
+STEP_FAILED = "Spark could not run a step: "
+
+
 class ClusterFailed(EbbflowError):
     """Spark gave up on a step: tasks failed more often than it repeats them, or the session is gone."""
 

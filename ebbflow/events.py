@@ -79,9 +79,9 @@ class Exchanged:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Batches of an arrangement were merged; `before` updates became `after`."""
+    """So many merges of batches have ended; `before` keys and entries became `after`."""
 
-    arrangement: int
+    merges: int
     before: int
     after: int
 

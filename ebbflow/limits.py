@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-WORD = (1 << 63) - 1  # the largest number of a word; the least one of all is kept for null
+LARGEST_WORD = (1 << 63) - 1  # the largest number of a word; the least one of all is kept for null
 
 COLUMNS = 4096
 COORDINATES = 32
 LOOPS_NESTED = 12
 NODES = 100_000
+PATHS = 1 << 16
 TERMS = 20_000
 WORKERS = 64
 TIMES_AT_ONCE = (1 << 19) - 1
 COPIES_KEPT = (1 << 43) - 1
-COUNTED = (1 << 62) - 1
+MOST_COUNTED = (1 << 62) - 1
 TEXT_BYTES = (1 << 31) - 1
 ROWS_A_CALL = (1 << 31) - 1
 KEYS_A_BATCH = (1 << 32) - 1
@@ -41,7 +42,7 @@ def rounds(depth: int) -> int:
     return (1 << (62 // depth - 1)) - 1
 
 
-TABLE = (
+LIMITS = (
     Limit("columns of a collection", f"{COLUMNS:,}", "`PlanError` at `run`"),
     Limit("coordinates of a time", f"{COORDINATES:,}", "`PlanError` at `run`"),
     Limit("loops inside each other", f"{LOOPS_NESTED:,}", "`PlanError` at `run`"),
@@ -51,6 +52,7 @@ TABLE = (
         "`NeverSettles` at the step",
     ),
     Limit("nodes of a program, inputs and outputs among them", f"{NODES:,}", "`PlanError` at `run`"),
+    Limit("ways of a row through unions, up to what keeps or shows it", f"{PATHS:,}", "`PlanError` at `run`"),
     Limit("terms of an expression, a part that is used twice counted twice", f"{TERMS:,}", "`NotAnExpression`"),
     Limit(
         "terms of an expression inside each other, and linear steps in a row",
@@ -66,7 +68,7 @@ TABLE = (
     ),
     Limit(
         "a coordinate of a time, a diff",
-        f"from -{WORD:,} to {WORD:,}",
+        f"from -{LARGEST_WORD:,} to {LARGEST_WORD:,}",
         "`WrongTime`, `WrongDiff` where it is given",
     ),
     Limit(
@@ -74,11 +76,11 @@ TABLE = (
         f"{COPIES_KEPT:,}",
         "`NumberOverflow` at the step",
     ),
-    Limit("copies of a row at an output, at every time", f"{WORD:,}", "`NumberOverflow` at the step"),
-    Limit("rows that a group counts, with their copies", f"{COUNTED:,}", "`NumberOverflow` at the step"),
+    Limit("copies of a row at an output, at every time", f"{LARGEST_WORD:,}", "`NumberOverflow` at the step"),
+    Limit("rows that a group counts, with their copies", f"{MOST_COUNTED:,}", "`NumberOverflow` at the step"),
     Limit("bytes of a text", f"{TEXT_BYTES:,}", "`TypeMismatch` where it is given"),
     Limit("rows of a call of `insert` or `apply`", f"{ROWS_A_CALL:,}", "`TypeMismatch` where they are given"),
-    Limit("memory of a worker", "4 times the machine's, or what `ulimit -v` leaves", "`MemoryError` at the step"),
+    Limit("memory of a worker", "4 times the machine's, or what `ulimit -v` leaves", "`OutOfMemory` at the step"),
 )  # fmt: skip
 
 
@@ -93,5 +95,5 @@ def page() -> str:
         "| what | at most | beyond |",
         "|--|--|--|",
     ]
-    lines += [f"| {limit.what} | {limit.most} | {limit.beyond} |" for limit in TABLE]
+    lines += [f"| {limit.what} | {limit.most} | {limit.beyond} |" for limit in LIMITS]
     return "\n".join(lines) + "\n"

@@ -32,10 +32,14 @@ TURNS = (
     "local-durable",
     "local-durable-2",
 )
+NOT_INDEXED = "local"  # all but those
+INDEXED = ("local-indexed", "local-indexed-sliced", "local-indexed-durable")  # every key as a large one
 
 
 def runtime_for(number: int, asked: str | None) -> str:
-    return asked or TURNS[number % len(TURNS)]  # cases are random, so turns are fair
+    """The runtime that is asked for, or one after the other: cases are random, so turns are fair."""
+    turns = TURNS if asked == NOT_INDEXED else TURNS + INDEXED
+    return asked if asked not in (None, NOT_INDEXED) else turns[number % len(turns)]
 
 
 def run(

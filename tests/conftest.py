@@ -32,7 +32,10 @@ def pytest_runtest_makereport(item, call):
         heaps = {}
         for entry in call.excinfo.traceback:
             for name, value in entry.frame.f_locals.items():
-                heap = getattr(value, "heap", value)
+                try:
+                    heap = getattr(value, "heap", value)
+                except Exception:  # an object of Java's, which has no such attribute and says so in its own way
+                    continue
                 if type(heap).__name__ == "Heap" and getattr(heap, "H", None) is not None:
                     heaps[int(heap.W)] = name, heap
         for name, heap in heaps.values():

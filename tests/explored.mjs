@@ -15,6 +15,16 @@ function plain(value) {
 
 const listed = (rows) => [...rows.values()].map(([row, weight]) => [row.map(plain), String(weight)]);
 
+/** What a collection is, or null where one of its numbers has no place: the other collections are compared all the same. */
+function orOverflow(compute) {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === "NumberOverflow") return null;
+    throw error;
+  }
+}
+
 function program({ plan, inputs, changes, points, most }) {
   const read = new Plan(plan);
   const given = {};
@@ -26,13 +36,15 @@ function program({ plan, inputs, changes, points, most }) {
   const evaluation = new Evaluation(read, given);
   const answer = { changes: {}, at: {}, rounds: {} };
   for (const i of changes) {
-    const axes = evaluation.axes(i);
-    const rounds = evaluation.rounds(i, axes, most);
-    answer.rounds[i] = rounds;
-    answer.changes[i] = evaluation.changes(i, { axes, rounds }).map(({ row, time, diff }) => [row.map(plain), time, String(diff)]);
+    answer.changes[i] = orOverflow(() => {
+      const axes = evaluation.axes(i);
+      const rounds = evaluation.rounds(i, axes, most);
+      answer.rounds[i] = rounds;
+      return evaluation.changes(i, { axes, rounds }).map(({ row, time, diff }) => [row.map(plain), time, String(diff)]);
+    });
   }
   for (const [i, asked] of Object.entries(points)) {
-    answer.at[i] = asked.map(([time, rounds]) => listed(evaluation.at(Number(i), time, rounds)));
+    answer.at[i] = asked.map(([time, rounds]) => orOverflow(() => listed(evaluation.at(Number(i), time, rounds))));
   }
   return answer;
 }

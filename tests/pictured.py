@@ -66,7 +66,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, browsing.running() as browser:
         at = Path(place)
         pages = {
-            "page": names["flow"].explore(at / "page.html", names["story"]),
+            "page": names["flow"].explore(at / "page.html", names["story"], times=True),
             "figure": names["flow"].explore(at / "figure.html", names["story"], figure=True),
             "bitemporal": names["rates"].explore(at / "bitemporal.html", names["corrections"]),
         }

@@ -48,7 +48,7 @@ function storyOfProgram(plan, given) {
   const width = plan.coordinates.length;
   const before = (s, t) => s.join() !== t.join() && s.every((c, d) => c <= t[d]);
   const inputTime = ({ time }) => time.slice(0, width);
-  const told = story.events.filter(({ kind }) => kind !== "folded");
+  const told = story.events.filter(({ kind }) => kind !== "folded" && kind !== "merged");
   told.forEach((event, i) => {
     if (i && before(inputTime(event), inputTime(told[i - 1]))) wrong.push(`${event.kind} at ${event.time} comes too late`);
     const { node, kind, time } = event;
@@ -65,8 +65,21 @@ function storyOfProgram(plan, given) {
     if (passes(time) || story.steps.slice(n + 1).some((later) => !passes(later.time))) wrong.push(`the frontier after ${time}`);
     if (n === 0 && over !== now) wrong.push("the first step is not starting over");
   });
+  const whole = !story.left && !story.cut;
+  story.events.forEach(({ kind, node, time, step, before: kept, after }) => {
+    if (kind !== "merged" || !whole) return;
+    const done = new Set(story.steps.slice(0, step + 1).map((one) => one.time.join()));
+    const sums = new Map();
+    for (const change of evaluation.changes(plan.nodes[node].kind === "reduce" ? plan.nodes[node].source : node)) {
+      if (!done.has(inputTime(change).join())) continue;
+      const key = `${keyOf(change.row)}@${change.time.map((c, d) => (d < width ? Math.max(c, time[d]) : c))}`;
+      sums.set(key, (sums.get(key) ?? 0n) + change.diff);
+    }
+    const left = [...sums.values()].filter((sum) => sum !== 0n).length;
+    if (left !== after || kept <= after) wrong.push(`node ${node} keeps ${left} changes at ${time}, not ${after} of ${kept}`);
+  });
   const count = (kind) => story.events.filter((event) => event.kind === kind).length;
-  return { wrong, whole: !story.left && !story.cut, owed: count("owed"), looked: count("looked"), events: story.events.length };
+  return { wrong, whole, owed: count("owed"), looked: count("looked"), merged: count("merged"), events: story.events.length };
 }
 
 function answer(question) {

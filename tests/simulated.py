@@ -23,8 +23,9 @@ import numpy as np
 
 from ebbflow.durable.store import Files, Store
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime.oracle import Values, complete, lower_envelope
-from ebbflow.runtime.spark import blobs, task
+from ebbflow.runtime.oracle.histories import complete, lower_envelope
+from ebbflow.runtime.oracle.values import Values
+from ebbflow.runtime.spark import blobs, hosting, task
 from ebbflow.runtime.spark.cluster import Here
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from tests.meaning.cases import make_case
@@ -42,7 +43,7 @@ class Twice(Here):
     """Every task runs twice, the second time with all that has no order in another one."""
 
     def __init__(self, width: int = 2, seed: int = 0):
-        super().__init__(width, task.Process())
+        super().__init__(width, hosting.Process())
         self.random, self.counts = Random(seed), Counter()
 
     def superstep(self, order, tasks, functions):

@@ -13,12 +13,13 @@ import pytest
 import ebbflow as ebb
 from ebbflow import limits
 from ebbflow.columns import text_pool as pools
-from ebbflow.engine.host import BARRIER_SLICE, GENERAL_SLICE, SLICE, SLICE_IN_LOOPS
-from ebbflow.engine.worker import WORKERS_AT_MOST
+from ebbflow.engine.slices import BARRIER_SLICE, GENERAL_SLICE, SLICE, SLICE_IN_LOOPS
 from ebbflow.errors import NotAnExpression, NumberOverflow, PlanError, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.operators import block, consolidate
 from ebbflow.operators.reduce import presence_by_round, presence_by_value
-from ebbflow.trace import batch, clock, heap, segment, table
+from ebbflow.trace import batch, clock, segment, table
+from ebbflow.trace.diff_limits import MANY_ENTRIES, is_large, size_bits
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
@@ -204,15 +205,15 @@ def test_times_and_diffs():
     flow = ebb.Dataflow()
     flow.output("out", flow.input("xs", "x long"))
     with flow.run(history="all") as live:
-        for diff in (limits.WORD - 1, limits.WORD, -limits.WORD, 1 - limits.WORD):
-            live.apply("xs", [(diff % 1000,)], time=abs(diff) - limits.WORD + 1, diff=diff)
+        for diff in (limits.LARGEST_WORD - 1, limits.LARGEST_WORD, -limits.LARGEST_WORD, 1 - limits.LARGEST_WORD):
+            live.apply("xs", [(diff % 1000,)], time=abs(diff) - limits.LARGEST_WORD + 1, diff=diff)
         with pytest.raises(WrongDiff):
-            live.apply("xs", [(1,)], diff=limits.WORD + 1)
+            live.apply("xs", [(1,)], diff=limits.LARGEST_WORD + 1)
         with pytest.raises(WrongDiff):
-            live.apply("xs", [(1,)], diff=-limits.WORD - 1)
-        live.insert("xs", [(1,)], time=limits.WORD)
+            live.apply("xs", [(1,)], diff=-limits.LARGEST_WORD - 1)
+        live.insert("xs", [(1,)], time=limits.LARGEST_WORD)
         with pytest.raises(WrongTime):
-            live.insert("xs", [(1,)], time=limits.WORD + 1)
+            live.insert("xs", [(1,)], time=limits.LARGEST_WORD + 1)
         live.close()
 
 
@@ -268,7 +269,7 @@ def test_the_list_of_columns_has_room_for_the_widest():
 
 
 def test_there_is_mail_for_every_worker():
-    assert WORKERS_AT_MOST == limits.WORKERS and heap.Worker.FIELDS["outboxes"].number >= limits.WORKERS
+    assert Worker.FIELDS["outboxes"].number >= limits.WORKERS
 
 
 def test_an_entry_of_the_directory_holds_the_number_of_any_key_of_a_batch():
@@ -283,15 +284,17 @@ def test_slots_tell_lives_and_places_apart():
 
 
 def test_sums_of_counted_copies_stay_words():
-    assert limits.COUNTED == (1 << 62) - 1
-    assert heap.MANY_ENTRIES * limits.COPIES_KEPT < limits.COUNTED  # fewer entries need not be looked at
-    assert limits.COUNTED + block.BLOCK_ROWS * limits.COPIES_KEPT < limits.WORD  # looked at after each block
+    assert limits.MOST_COUNTED == (1 << 62) - 1
+    assert MANY_ENTRIES * limits.COPIES_KEPT < limits.MOST_COUNTED  # fewer entries need not be looked at
+    in_a_block = block.BLOCK_ROWS * limits.COPIES_KEPT  # after which they are looked at
+    assert limits.MOST_COUNTED + in_a_block < limits.LARGEST_WORD
 
 
 def test_a_sum_that_fits_no_count_is_told_by_its_bits():
-    for number, large in ((0, False), (limits.COUNTED, False), (limits.COUNTED + 1, True), (limits.WORD, True)):
-        assert bool(heap.is_large(heap.size_bits(number))) == large
-        assert bool(heap.is_large(heap.size_bits(-number - 1))) == large
+    most = limits.MOST_COUNTED
+    for number, large in ((0, False), (most, False), (most + 1, True), (limits.LARGEST_WORD, True)):
+        assert bool(is_large(size_bits(number))) == large
+        assert bool(is_large(size_bits(-number - 1))) == large
 
 
 def test_too_many_steps_in_a_row_are_refused():
@@ -307,3 +310,43 @@ def test_too_many_steps_in_a_row_are_refused():
 
 def test_a_rank_beyond_the_clock_is_a_sentence():
     assert issubclass(NumberOverflow, OverflowError)
+
+
+# ---- unions -------------------------------------------------------------------------------------------
+
+DOUBLED = {
+    "as it is": lambda c: c.union(c),
+    "filtered": lambda c: c.union(c).filter(c.x > 0),
+    "mapped": lambda c: c.union(c.select(x=c.x + 0)),
+    "mapped after": lambda c: c.union(c).select(x=ebb.col("x") + 0),
+    "signed": lambda c: c.union(c, c, c.negate()),
+}
+
+
+@pytest.mark.parametrize("make", DOUBLED)
+def test_unions_of_unions(make):
+    """Each doubles the rows; the plan does not double, and too many are refused before they run."""
+    flow = ebb.Dataflow()
+    c = flow.input("xs", "x long")
+    times = 16 if make != "signed" else 8
+    for _ in range(times):
+        c = DOUBLED[make](c)
+    flow.output("out", c)
+    assert flow.compute(xs=[(1,)])["out"].rows() == [(1, 2**times)]
+    refused = ebb.Dataflow()
+    c = refused.input("xs", "x long")
+    for _ in range(40):
+        c = DOUBLED[make](c)
+    refused.output("out", c)
+    with pytest.raises(PlanError, match="ways") as told:
+        refused.run()
+    assert "test_limits.py" in str(told.value.at) and "distinct()" in told.value.hint
+
+
+def test_distinct_unions_of_unions_are_few():
+    flow = ebb.Dataflow()
+    c = flow.input("xs", "x long")
+    for _ in range(40):
+        c = c.union(c).distinct()
+    flow.output("out", c)
+    assert flow.compute(xs=[(1,)])["out"].rows() == [(1, 1)]

@@ -244,7 +244,7 @@ class History:
         for key, diff, _, _ in self.acknowledged:
             wanted[key] += diff
         there = Counter({tuple(row[:-1]): row[-1] for row in self.live.snapshot("copy").rows()})
-        waits = self.live._persistence is not None and self.live.frontier("copy") != []  # given early, and kept
+        waits = self.live._at.persistence is not None and self.live.frontier("copy") != []  # given early, and kept
         by_row: dict[tuple, list] = {}
         for *key, when, diff in self.read:
             by_row.setdefault(tuple(key), []).append((when, diff))

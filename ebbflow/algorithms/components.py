@@ -17,6 +17,7 @@ from ebbflow.frontend.building.column import col
 
 ROUNDS = (LAST_TURN + 1) * BETWEEN  # so far a name goes: those of the last turn as far as between two
 SHARES = (4096, 64)  # in which the least id of a part is looked for, as one of a hundred thousand would be slow
+FEW_SHARES = (64,)  # the same where large keys have an index: then they are for the workers
 
 
 def connected_components(edges: Collection) -> Collection:
@@ -114,7 +115,7 @@ def _connected(edges: Collection, ids: Collection) -> Collection:
 def _least_of(parts: Collection) -> Collection:
     """The least id that has each name: id, least.  A name may be that of everyone, so it is looked for in shares."""
     found = parts
-    for shares in SHARES:
+    for shares in FEW_SHARES if len(parts._graph.coordinates) == 1 else SHARES:
         found = found.group_by("name", share=rank_of(found, "id") % shares).min("id").select("name", "id")
     return found.group_by("name").min("id").select(id="name", least="id")
 

@@ -43,7 +43,7 @@ def least_heard(edges: Collection, ids: Collection, max_rounds: int | None = Non
     own = ids.select("id", rank=rank_of(ids, "id"), name="id")
 
     def heard(names: Collection) -> Collection:
-        told = names.join(edges, on={"id": "src"}).select("rank", "name", id="dst")
+        told = names.join(edges, on={"id": "src"}).select(id="dst", rank="rank", name="name")
         return told.union(own.wait(turn(own))).group_by("id").top(1, order_by=["rank", "name"])
 
     return own.filter(lit(False)).iterate(heard, max_rounds).select("id", "name")

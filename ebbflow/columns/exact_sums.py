@@ -11,26 +11,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from ebbflow.columns.schema import DIGITS as DECIMAL_DIGITS
-from ebbflow.columns.schema import NULL
+from ebbflow.columns.float_words import NAN
+from ebbflow.columns.schema import DIGITS, NULL
+from ebbflow.limits import LARGEST_WORD
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 
 INT_WORDS = 2
 """Low word, high word; together a two's complement number of 128 bits."""
 
-DIGITS = 35
-NANS, INFINITIES, MINUS_INFINITIES = DIGITS, DIGITS + 1, DIGITS + 2
-FLOAT_WORDS = DIGITS + 3
+SUM_DIGITS = 35
+NANS, INFINITIES, MINUS_INFINITIES = SUM_DIGITS, SUM_DIGITS + 1, SUM_DIGITS + 2
+FLOAT_WORDS = SUM_DIGITS + 3
 """35 * 64 bits in units of the least double, 2**-1074: 2098 for any double, 31 for its diff, 110 for how many come."""
 
-LARGEST_DECIMAL = 10**DECIMAL_DIGITS - 1
-MOST = 2**63 - 1
-NAN = 0x7FF8_0000_0000_0000
+LARGEST_DECIMAL = 10**DIGITS - 1
 INFINITY = 0x7FF0_0000_0000_0000
 MINUS_INFINITY = ~INFINITY
 FRACTION = (1 << 52) - 1
-LOW = 0xFFFF_FFFF
+LOW_HALF = 0xFFFF_FFFF
 
 
 @inline
@@ -42,15 +41,15 @@ def below(a, b):
 @inline
 def product(a, b):
     """needs: two words.  leaves: their exact product as (low word, high word)."""
-    a0 = a & LOW
-    b0 = b & LOW
+    a0 = a & LOW_HALF
+    b0 = b & LOW_HALF
     a1 = a >> 32
     b1 = b >> 32
     p00 = a0 * b0
     p01 = a0 * b1
     p10 = a1 * b0
-    middle = ((p00 >> 32) & LOW) + (p01 & LOW) + (p10 & LOW)
-    low = (p00 & LOW) | (middle << 32)
+    middle = ((p00 >> 32) & LOW_HALF) + (p01 & LOW_HALF) + (p10 & LOW_HALF)
+    low = (p00 & LOW_HALF) | (middle << 32)
     return low, a1 * b1 + (p01 >> 32) + (p10 >> 32) + (middle >> 32)
 
 
@@ -96,6 +95,29 @@ def int_fits(acc):
 def int_read(acc):
     """needs: int_fits.  leaves: the total as a lane."""
     return H[acc]
+
+
+@inline
+def nearest_double(quotient, exponent, sticky, negative):
+    """needs: a quotient of at least 53 bits, or an exact one, that counts 2**exponent; sticky: whether a rest is left.
+    leaves: the lane of the double nearest to it, ties to even.
+    """
+    top = quotient * 0
+    while (quotient >> top) > 1:
+        top += 1
+    # value = quotient * 2**exponent, and 53 bits of it stay; quotients here are never subnormal
+    drop = top - 52
+    mantissa = quotient
+    if drop > 0:
+        mantissa = quotient >> drop
+        dropped = quotient & ((1 << drop) - 1)
+        half = quotient * 0 + (1 << (drop - 1))
+        if dropped > half or (dropped == half and (sticky or mantissa & 1 == 1)):
+            mantissa += 1
+    else:
+        mantissa = quotient << -drop
+    bits = ((exponent + drop + 52 + 1023) << 52) + (mantissa - (1 << 52))
+    return ~bits if negative else bits
 
 
 @kernel
@@ -145,22 +167,7 @@ def quotient(low, high, divisor):
         below_high = high & ((1 << max(exponent - 64, 0)) - 1) if exponent > 64 else low * 0
         below_low = low if exponent >= 64 else low & ((1 << exponent) - 1)
         sticky = sticky or below_high != 0 or below_low != 0
-    top = low * 0
-    while (quotient >> top) > 1:
-        top += 1
-    # value = quotient * 2**exponent, and 53 bits of it stay; quotients here are never subnormal
-    drop = top - 52
-    mantissa = quotient
-    if drop > 0:
-        mantissa = quotient >> drop
-        dropped = quotient & ((1 << drop) - 1)
-        half = low * 0 + (1 << (drop - 1))
-        if dropped > half or (dropped == half and (sticky or mantissa & 1 == 1)):
-            mantissa += 1
-    else:
-        mantissa = quotient << -drop
-    bits = ((exponent + drop + 52 + 1023) << 52) + (mantissa - (1 << 52))
-    return ~bits if negative else bits
+    return nearest_double(quotient, exponent, sticky, negative)
 
 
 @kernel
@@ -208,7 +215,7 @@ def rounded_quotient(low, high, divisor, digits):
         if found > LARGEST_DECIMAL // 10:
             return found * 0 + LARGEST_DECIMAL + 1
         digit = low * 0
-        if d <= MOST // 10:
+        if d <= LARGEST_WORD // 10:
             digit = rest * 10 // d
             rest = rest * 10 - digit * d
         else:  # ten times the rest has no place in a word
@@ -266,7 +273,7 @@ def float_add(acc, lane, diff):
         carry = add_word(p + 1, (high << shift) | ((low >> back) & mask), carry)
         carry = add_word(p + 2, high >> back, carry)
         p += 3
-    while p < acc + DIGITS and sign + carry != 0:
+    while p < acc + SUM_DIGITS and sign + carry != 0:
         carry = add_word(p, sign, carry)
         p += 1
     return 0
@@ -276,9 +283,9 @@ def float_add(acc, lane, diff):
 def float_merge(acc, other):
     """needs: two totals.  leaves: their sum at acc."""
     carry = 0
-    for i in range(DIGITS):
+    for i in range(SUM_DIGITS):
         carry = add_word(acc + i, H[other + i], carry)
-    for i in range(DIGITS, FLOAT_WORDS):
+    for i in range(SUM_DIGITS, FLOAT_WORDS):
         H[acc + i] += H[other + i]
     return 0
 
@@ -308,12 +315,12 @@ def float_read(acc):
     if down:
         return np.int64(MINUS_INFINITY)
     lowest = 0
-    while lowest < DIGITS and H[acc + lowest] == 0:
+    while lowest < SUM_DIGITS and H[acc + lowest] == 0:
         lowest += 1
-    if lowest == DIGITS:
+    if lowest == SUM_DIGITS:
         return np.int64(0)
-    negative = H[acc + DIGITS - 1] < 0
-    i = DIGITS - 1
+    negative = H[acc + SUM_DIGITS - 1] < 0
+    i = SUM_DIGITS - 1
     while magnitude(acc, i, lowest, negative) == 0:
         i -= 1
     w = magnitude(acc, i, lowest, negative)

@@ -11,11 +11,12 @@ import re
 from functools import lru_cache
 from typing import Any
 
-ANY, ONE = object(), object()  # what % and _ stand for in a pattern
+ANY_TEXT, ANY_LETTER = object(), object()  # what % and _ stand for in a pattern
 
 
 def read_pattern(pattern: str) -> list[Any] | None:
-    """The characters of a pattern, ANY for % and ONE for _; a backslash before one of these, or another, means it.
+    """The characters of a pattern, ANY_TEXT for % and ANY_LETTER for _; a backslash before one of these, or another,
+    means it.
 
     None where a backslash stands before something else, or at the end.
     """
@@ -28,14 +29,16 @@ def read_pattern(pattern: str) -> list[Any] | None:
                 return None
             found.append(character)
         else:
-            found.append({"%": ANY, "_": ONE}.get(character, character))
+            found.append({"%": ANY_TEXT, "_": ANY_LETTER}.get(character, character))
     return found
 
 
 @lru_cache(1000)
 def _expression(pattern: str) -> re.Pattern[str]:
     parts = read_pattern(pattern) or []
-    return re.compile("".join(".*" if p is ANY else "." if p is ONE else re.escape(p) for p in parts), re.DOTALL)
+    return re.compile(
+        "".join(".*" if p is ANY_TEXT else "." if p is ANY_LETTER else re.escape(p) for p in parts), re.DOTALL
+    )
 
 
 def like(x: str, pattern: str) -> bool:

@@ -9,7 +9,7 @@ Rule: for every instant and every local time the result is that of `zones`.
 
 from __future__ import annotations
 
-from ebbflow.columns.zones import CHANGES, CYCLE, INSTANTS, LAST
+from ebbflow.columns.zones import CHANGES, CYCLE, INSTANTS, LAST_CHANGE
 from ebbflow.native.kernel import kernel
 from ebbflow.native.memory import H
 
@@ -19,7 +19,7 @@ def to_local(table, instant):
     """needs: a zone's table.  leaves: what its clocks show at the instant."""
     n = H[table + CHANGES]
     x = instant
-    last = H[table + LAST]
+    last = H[table + LAST_CHANGE]
     if x >= last:  # rules without end: the same instant of an earlier 400 years
         x -= ((x - last) // CYCLE + 1) * CYCLE
     first = table + INSTANTS
@@ -44,7 +44,7 @@ def from_local(table, shown, day):
     x = shown
     first = table + INSTANTS
     offsets = first + n
-    last = H[table + LAST]
+    last = H[table + LAST_CHANGE]
     if n > 0:
         last_shown = H[offsets - 1] + max(H[offsets + n - 1], H[offsets + n])
         if last == H[offsets - 1] and x >= last_shown:

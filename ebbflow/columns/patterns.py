@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns.like_patterns import ANY, ONE, like, read_pattern
+from ebbflow.columns.arrow_text import is_there, text_begins
+from ebbflow.columns.like_patterns import ANY_LETTER, ANY_TEXT, like, read_pattern
 from ebbflow.columns.schema import NULL
-from ebbflow.columns.text_pool import Pool, is_there, text_begins
+from ebbflow.columns.text_pool import Pool
 from ebbflow.native.kernel import address_of, inline, kernel
 from ebbflow.native.memory import H
 
@@ -30,7 +31,7 @@ ANY_ONE = 256
 COMMON = b" etaoinsrhldcumfpgwybvkxjqz"  # bytes of text, those that are found most often first
 ONES = 0x0101010101010101
 HIGH_BITS = -0x7F7F7F7F7F7F7F80  # the highest bit of every byte
-PLAIN = {"like": like, "contains": str.__contains__, "starts_with": str.startswith, "ends_with": str.endswith}
+MATCHES = {"like": like, "contains": str.__contains__, "starts_with": str.startswith, "ends_with": str.endswith}
 
 
 @inline
@@ -182,7 +183,7 @@ class TextMatcher:
 
     def at(self, text: str) -> int:
         """The answers for one text."""
-        answers = (PLAIN[op](text, constant) for op, constant in self._asked)
+        answers = (MATCHES[op](text, constant) for op, constant in self._asked)
         return sum(bool(answer) << k for k, answer in enumerate(answers))
 
     def at_column(self, texts: pa.Array) -> np.ndarray:
@@ -207,13 +208,13 @@ def pattern_words(op: str, text: str) -> np.ndarray:
         parts = read_pattern(text)
         assert parts is not None, "the plan has looked at it"
     else:
-        parts = [*([] if op == "starts_with" else [ANY]), *text, *([] if op == "ends_with" else [ANY])]
+        parts = [*([] if op == "starts_with" else [ANY_TEXT]), *text, *([] if op == "ends_with" else [ANY_TEXT])]
     pieces: list[list[int]] = [[]]
     for part in parts:
-        if part is ANY:
+        if part is ANY_TEXT:
             pieces.append([])
         else:
-            pieces[-1] += [ANY_ONE] if part is ONE else part.encode()
+            pieces[-1] += [ANY_ONE] if part is ANY_LETTER else part.encode()
     full = [piece for piece in pieces if piece]
     words = [int(not pieces[0]) if len(pieces) > 1 else 0, int(not pieces[-1]) if len(pieces) > 1 else 0, len(full)]
     for piece in full:

@@ -20,13 +20,13 @@ from functools import lru_cache
 from ebbflow.errors import UnknownZone
 
 MICRO = 1_000_000
-DAY = 86_400
+SECONDS_A_DAY = 86_400
 CYCLE_DAYS = 146_097  # of 400 years, which are whole weeks
-CYCLE = CYCLE_DAYS * DAY * MICRO
-NEVER = 2**63 - 1
-# A table: how many changes there are; the last of them if they go on without end, else NEVER; then the instants of the
-# changes; then the offset before the first one, and the offset after each.  All but the count are microseconds.
-CHANGES, LAST, INSTANTS = 0, 1, 2
+CYCLE = CYCLE_DAYS * SECONDS_A_DAY * MICRO
+NEVER_ENDS = 2**63 - 1
+# A table: how many changes there are; the last of them if they go on without end, else NEVER_ENDS; then the instants of
+# the changes; then the offset before the first one, and the offset after each.  All but the count are microseconds.
+CHANGES, LAST_CHANGE, INSTANTS = 0, 1, 2
 
 _JAVA = {
     "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
@@ -146,7 +146,7 @@ def day_start(day: date, zone: str) -> datetime | None:
     found = from_local(midnight, zone)
     if found is None or to_local(found, zone) in (midnight, None):
         return found
-    low, high = 0, 2 * DAY  # seconds: within the gap, and behind it
+    low, high = 0, 2 * SECONDS_A_DAY  # seconds: within the gap, and behind it
     while low + 1 < high:
         middle = (low + high) // 2
         later = midnight + timedelta(seconds=middle)
@@ -166,9 +166,9 @@ def table_of(name: str | None) -> tuple[int, ...]:
     """The rules of a zone as words."""
     zone = zone_of(name)
     if isinstance(zone, timezone):
-        return 0, NEVER, int(zone.utcoffset(None).total_seconds()) * MICRO
+        return 0, NEVER_ENDS, int(zone.utcoffset(None).total_seconds()) * MICRO
     first, changes, footer = _read(_bytes_of(str(zone)))
-    last = NEVER
+    last = NEVER_ENDS
     if footer:
         standard, summer = _footer(footer)
         if summer is not None:
@@ -183,7 +183,7 @@ def table_of(name: str | None) -> tuple[int, ...]:
     for at, offset in changes:  # names and summer time may change while the offset does not
         if offset != (kept[-1][1] if kept else first):
             kept.append((at, offset))
-    if last != NEVER:
+    if last != NEVER_ENDS:
         last = kept[-1][0] * MICRO
     instants = (at * MICRO for at, _ in kept)
     return (len(kept), last, *instants, first * MICRO, *(offset * MICRO for _, offset in kept))
@@ -247,8 +247,8 @@ class _Summer:
 
     def changes(self, year: int, standard: int) -> list[tuple[int, int]]:
         """Its two changes in a year, as (instant, offset from then on); clocks are read before they are changed."""
-        begins = _day_of(self.begins[0], year) * DAY + self.begins[1] - standard
-        ends = _day_of(self.ends[0], year) * DAY + self.ends[1] - self.offset
+        begins = _day_of(self.begins[0], year) * SECONDS_A_DAY + self.begins[1] - standard
+        ends = _day_of(self.ends[0], year) * SECONDS_A_DAY + self.ends[1] - self.offset
         return [(begins, self.offset), (ends, standard)]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ebbflow.columns.schema import DOUBLE, LONG, PRECISION, Type
+from ebbflow.columns.schema import DOUBLE, LONG, PRECISION, Type, array_of
 from ebbflow.operators.reduce import opcodes
 
 Present = Sequence[tuple[int, Any, int]]
@@ -25,7 +25,8 @@ Means = Callable[[Present, float], int | float | None]
 @dataclass(frozen=True)
 class Kind:
     """takes: "rows" (none), "any", "number", "double" or "whole"; has_part: whether a number in 0 ... 1 belongs to it;
-    has_order: whether a second column does; adds: whether it follows from sums alone."""
+    has_order: whether a second column does; adds: whether it follows from sums alone; collects: whether it is computed
+    of all rows of a group, by `collecting`."""
 
     name: str
     opcode: int
@@ -36,6 +37,7 @@ class Kind:
     adds: bool = False
     has_part: bool = False
     has_order: bool = False
+    collects: bool = False
 
 
 def split(op: str) -> tuple[str, float]:
@@ -75,6 +77,11 @@ def _double(of: Type | None) -> Type:
 def _same(of: Type | None) -> Type:
     assert of is not None
     return of
+
+
+def _list(of: Type | None) -> Type:
+    assert of is not None
+    return array_of(of)
 
 
 def _sum(of: Type | None) -> Type:
@@ -172,7 +179,19 @@ TABLE: dict[str, Kind] = {
              _bits(lambda one, two: one ^ two, odd=True)),
         Kind("max_by", opcodes.MAX_BY, "any", _same, "the value where another is largest", has_order=True),
         Kind("min_by", opcodes.MIN_BY, "any", _same, "the value where another is least", has_order=True),
+        Kind("collect_list", opcodes.NONE, "any", _list, "the values as an array, in order", collects=True),
+        Kind("collect_set", opcodes.NONE, "any", _list, "the different values as an array, in order", collects=True),
+        Kind("first", opcodes.NONE, "any", _same, "the value in the first row of an order", collects=True),
+        Kind("last", opcodes.NONE, "any", _same, "the value in the last row of an order", collects=True),
+        Kind("first_not_null", opcodes.NONE, "any", _same, "the first value of an order", collects=True),
+        Kind("last_not_null", opcodes.NONE, "any", _same, "the last value of an order", collects=True),
     )
 }  # fmt: skip
 COUNTS = ("count", "count_rows", "count_distinct")
 """Those of which there is one for no rows, 0."""
+
+
+def of_nothing(op: str) -> object:
+    """The answer for no rows."""
+    name = split(op)[0]
+    return 0 if name in COUNTS else () if name in ("collect_list", "collect_set") else None

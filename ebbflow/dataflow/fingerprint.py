@@ -22,7 +22,7 @@ from ebbflow.dataflow.graph import Graph, renumbered
 from ebbflow.dataflow.plan_json import node_json
 
 DEEPEST = 8  # passes: one for each loop inside a loop, with room to spare
-LETTERS = 32
+DIGEST_LETTERS = 32
 
 
 def fingerprint(graph: Graph) -> str:
@@ -103,4 +103,4 @@ def _constant(value: object) -> str:
 
 def _letters(content: Any) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=LETTERS // 2).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_LETTERS // 2).hexdigest()

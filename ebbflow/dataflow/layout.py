@@ -21,7 +21,7 @@ from ebbflow.dataflow.order import Block, blocks
 Size = tuple[float, float]
 Point = tuple[float, float]
 
-ACROSS, BETWEEN, LANE, MARGIN, TITLE = 18.0, 30.0, 10.0, 16.0, 20.0
+ACROSS, GAP, LANE_GAP, MARGIN, TITLE = 18.0, 30.0, 10.0, 16.0, 20.0
 SWEEPS = 6
 
 
@@ -155,7 +155,7 @@ class _Drawn:
                 continue
             for source in n.sources_of(node):
                 if source in self.part_of and source not in found:
-                    self.parts.append(_Part(LANE, 0.0, below))
+                    self.parts.append(_Part(LANE_GAP, 0.0, below))
                     found[source] = len(self.parts) - 1
                     self.edges.append(_Edge(source, target, self.part_of[source], found[source]))
         return found
@@ -164,7 +164,7 @@ class _Drawn:
         for edge in self.edges:
             for row in range(self.parts[edge.start].row + 1, self.parts[edge.end].row):
                 edge.lanes.append(len(self.parts))
-                self.parts.append(_Part(LANE, 0.0, row))
+                self.parts.append(_Part(LANE_GAP, 0.0, row))
 
     def _ordered_rows(self) -> list[list[int]]:
         """The parts of each row from left to right, moved toward the mean place of their neighbours."""
@@ -193,7 +193,7 @@ class _Drawn:
         inner = max(widths, default=0.0)
         self.tops: list[float] = []
         self.bottoms: list[float] = []
-        y = top + (BETWEEN / 2 if backs else 0.0)
+        y = top + (GAP / 2 if backs else 0.0)
         for row, width in zip(self.rows, widths, strict=True):
             x = left + (inner - width) / 2
             for number in row:
@@ -201,10 +201,10 @@ class _Drawn:
                 x += self.parts[number].width + ACROSS
             self.tops.append(y)
             self.bottoms.append(y + max(self.parts[number].height for number in row))
-            y = self.bottoms[-1] + BETWEEN
-        self.height = (self.bottoms[-1] if self.bottoms else y) + (BETWEEN if backs else 0.0) + MARGIN
-        self.lane_of = {variable: left + inner + LANE * (index + 1) for index, variable in enumerate(backs)}
-        self.width = left + inner + LANE * len(backs) + MARGIN
+            y = self.bottoms[-1] + GAP
+        self.height = (self.bottoms[-1] if self.bottoms else y) + (GAP if backs else 0.0) + MARGIN
+        self.lane_of = {variable: left + inner + LANE_GAP * (index + 1) for index, variable in enumerate(backs)}
+        self.width = left + inner + LANE_GAP * len(backs) + MARGIN
 
     def _is_own(self, node: int) -> bool:
         return self.parts[self.part_of[node]].node == node
@@ -262,7 +262,7 @@ class _Drawn:
         target, row = found.boxes[variable], self.parts[self.part_of[variable]].row
         following = self.graph.next_of[variable]
         source, below = found.boxes[following], self.parts[self.part_of[following]].row
-        step = BETWEEN / (2 * (len(self.lane_of) + 1)) * (list(self.lane_of).index(variable) + 1)
+        step = GAP / (2 * (len(self.lane_of) + 1)) * (list(self.lane_of).index(variable) + 1)
         down, up, side = self.y + self.bottoms[below] + step, self.y + self.tops[row] - step, self.x + lane
         enters, leaves = target.middle + target.width / 4, source.middle + source.width / 4
         return [

@@ -1,8 +1,7 @@
 """Lowering: a graph of nodes becomes cells and pipes, the plan that the walk runs.
 
-Only nodes with state, a buffer or a user's function become cells.  Everything linear between two cells is one pipe:
-stages that compute or drop rows, a sign, and what happens to the rounds.  An arrangement of what entered a loop is
-the arrangement outside; an arrangement of a reduction by its own key is the reduction's output.
+An arrangement of what entered a loop is the arrangement outside; an arrangement of a reduction by its own key is the
+reduction's output.
 
 Rule: the sum of the pipes into a cell is the collection its node reads, at every time.
 """
@@ -10,7 +9,6 @@ Rule: the sum of the pipes into a cell is the collection its node reads, at ever
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ebbflow.columns.schema import Field, Schema
@@ -18,7 +16,9 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.order import Block, blocks
-from ebbflow.expressions.typed import Call, Column, Expr
+from ebbflow.dataflow.placement import choose_partition_keys
+from ebbflow.dataflow.plan import Begin, Cell, End, Family, Pipe, Plan, Stage
+from ebbflow.expressions.typed import Column
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
 
@@ -26,163 +26,16 @@ MANY_PATHS = 6
 MOST_PATHS = 64  # into what reads a union several times, all its sources' paths counted
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Rows that satisfy the condition become these columns of `schema`."""
-
-    schema: Schema
-    condition: Expr | None
-    columns: tuple[Expr, ...]
-    node: int = field(default=-1, compare=False)  # whose it is, for what is told of it; -1: nobody's
-
-    def as_copy(self) -> tuple[int, ...] | None:
-        """The lanes, when the stage only picks lanes."""
-        if self.condition is None and all(isinstance(expr, Column) for expr in self.columns):
-            return tuple(self.schema.index(expr.name) for expr in self.columns if isinstance(expr, Column))
-        return None
-
-    def hands_on(self) -> bool:
-        """Whether every column of the rows that stay is a column as it came."""
-        return all(isinstance(expr, Column) for expr in self.columns)
-
-    def followed_by(self, later: Stage) -> Stage:
-        """This stage, which hands columns on, and a later one in one; not both have a condition."""
-        given = {field.name: self.columns[i] for i, field in enumerate(later.schema)}
-        condition = self.condition if later.condition is None else substitute(later.condition, given)
-        columns = tuple(substitute(expr, given) for expr in later.columns)
-        return Stage(self.schema, condition, columns, max(self.node, later.node))
-
-
-@dataclass(frozen=True)
-class Pipe:
-    """What one cell sends to another.  depth: fields of the rounds that stay; rise: depth of the loop gone round, or
-    0.
+def lower(graph: Graph, needs_outside: Callable[[Stage], bool], replays_only: bool = False) -> Plan:
+    """needs_outside(stage): whether a stage cannot be computed inside the walk; replays_only: for tests, as if times
+    were only partly ordered, and every key reduced by replay.
     """
-
-    source: Cell
-    stages: tuple[Stage, ...] = ()
-    sign: int = 1
-    keeps: frozenset[int] | None = None  # depths whose rounds survive; None: all
-    rises: tuple[int, ...] = ()  # depths whose round rises by one
-    limit: int | None = None
-
-    def then(self, stage: Stage, fits: Callable[[Stage], bool]) -> Pipe:
-        """The pipe with one more stage; in one with the last, where that only hands columns on, one condition is enough
-        and the two together fit.
-
-        A stage knows its rows by position: what a column is called behind a selection, or behind a filter that took one
-        in, is not what it is called before.
-        """
-        if self.stages and self.stages[-1].hands_on():
-            last = self.stages[-1]
-            if last.condition is None or (stage.condition is None and fits(last.followed_by(stage))):
-                return replace(self, stages=(*self.stages[:-1], last.followed_by(stage)))
-        return replace(self, stages=(*self.stages, stage))
-
-    def origin(self, columns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The columns of the source that arrive unchanged as these columns of rows called `names`; None if one does
-        not.
-        """
-        places = [names.index(name) for name in columns]
-        for stage in reversed(self.stages):
-            exprs = [stage.columns[i] for i in places]
-            if not all(isinstance(expr, Column) for expr in exprs):
-                return None
-            places = [stage.schema.index(expr.name) for expr in exprs if isinstance(expr, Column)]
-        return tuple(self.source.schema.names[i] for i in places)
-
-    def negated(self) -> Pipe:
-        return replace(self, sign=-self.sign)
-
-    def leaving(self, depth: int) -> Pipe:
-        """Only the rounds of the outer `depth` loops stay."""
-        keeps = frozenset(d for d in (self.keeps if self.keeps is not None else range(1, 64)) if d <= depth)
-        return replace(self, keeps=keeps, rises=tuple(d for d in self.rises if d <= depth))
-
-    def rising(self, depth: int, limit: int | None) -> Pipe:
-        return replace(self, rises=(*self.rises, depth), limit=limit)
-
-
-def substitute(expr: Expr, columns: dict[str, Expr]) -> Expr:
-    """The expression with each column replaced by what it is computed from."""
-    match expr:
-        case Column(name):
-            return columns[name]
-        case Call(op, args, type, options):
-            return Call(op, tuple(substitute(arg, columns) for arg in args), type, options)
-    return expr
-
-
-@dataclass(eq=False)
-class Cell:
-    """A node of the plan.  `lanes` are the columns of the rows it emits (or absorbs, where it emits the same)."""
-
-    number: int
-    kind: int
-    node: int
-    schema: Schema
-    depth: int
-    key: tuple[str, ...] = ()  # arrangements and reductions: the key columns
-    values: tuple[str, ...] = ()  # and what is stored beside them
-    op: int = 0
-    pipes: list[Pipe] = field(default_factory=list)
-    left: Family | None = None
-    right: Family | None = None
-    columns: tuple[tuple[str, int, str], ...] = ()
-    action: object = None  # a user's function, an outside stage, a delay
-    follows: Cell | None = None  # of a cell that Python feeds: the one that asks
-    readers: int = 0  # joins that read a reduction's output
-    limit: int | None = None
-    partition_key: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
-    local: frozenset[int] = frozenset()  # the pipes (by id) whose rows are on the right worker already
-    notes: list[str] = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        return f"Cell({self.number}, kind={self.kind}, node={self.node})"
-
-
-@dataclass(frozen=True)
-class Family:
-    """An arrangement to read: a cell, which of its families, and the names of key and value columns there."""
-
-    cell: Cell
-    family: int
-    key: tuple[str, ...]
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Begin:
-    loop: int
-    depth: int
-
-
-@dataclass(frozen=True)
-class End:
-    pass
-
-
-@dataclass
-class Plan:
-    """Cells, and the order in which the walk meets them."""
-
-    graph: Graph
-    cells: list[Cell]
-    program: list[Cell | Begin | End]
-    inputs: dict[str, Cell]
-    outputs: dict[str, Cell]
-    depth: int
-    general: bool
-
-
-def lower(graph: Graph, needs_outside: Callable[[Stage], bool]) -> Plan:
-    """needs_outside(stage): whether a stage cannot be computed inside the walk."""
-    return _Lowering(graph, needs_outside).plan()
+    return _Lowering(graph, needs_outside, replays_only).plan()
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, needs_outside: Callable[[Stage], bool]):
-        self.graph, self.needs_outside = graph, needs_outside
+    def __init__(self, graph: Graph, needs_outside: Callable[[Stage], bool], replays_only: bool):
+        self.graph, self.needs_outside, self.replays_only = graph, needs_outside, replays_only
         self.cells: list[Cell] = []
         self.of: dict[int, list[Cell]] = {}  # the cells of a node, in the order of the walk
         self.emitters: dict[int, Cell] = {}  # nodes whose rows come out of a cell
@@ -196,11 +49,12 @@ class _Lowering:
         outputs = [i for i, node in enumerate(graph.nodes) if isinstance(node, n.Output)]
         self.wanted = graph.ancestors(*outputs) if outputs else set()
         self.consumers = [[c for c in found if c in self.wanted] for found in graph.consumers()]
-        self.general = len(graph.coordinates) > 1 or any(
+        delays = any(
             isinstance(node, n.Linear) and isinstance(node.action, n.Delay)
             for i, node in enumerate(graph.nodes)
             if i in self.wanted
         )
+        self.general = len(graph.coordinates) > 1 or delays or replays_only
 
     def cell(self, kind: int, node: int, schema: Schema, **fields: Any) -> Cell:
         made = Cell(len(self.cells), kind, node, schema, len(self.graph.scopes[node]), **fields)
@@ -216,7 +70,7 @@ class _Lowering:
         self.turn_joins()
         for i in sorted(self.wanted):
             self.connect(i)
-        self.choose_partition_keys()
+        choose_partition_keys(self.cells)
         inputs = {
             node.name: self.emitters[i]
             for i, node in enumerate(graph.nodes)
@@ -230,7 +84,7 @@ class _Lowering:
         program: list[Cell | Begin | End] = []
         self.emit(blocks(graph), program, 0)
         depth = max((len(scope) for i, scope in enumerate(graph.scopes) if i in self.wanted), default=0)
-        return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general)
+        return Plan(graph, self.cells, program, inputs, outputs, max(1, depth), self.general, self.replays_only)
 
     def emit(self, block: Block, program: list[Cell | Begin | End], depth: int) -> None:
         for part in block.parts:
@@ -269,7 +123,7 @@ class _Lowering:
                 self.emitters[i] = self.reduce(i, node)
             case n.Feedback(_, loop):
                 limit = graph.loops[loop].max_rounds
-                if limit is not None or self.circles(i):
+                if (limit is not None and not self.is_left_out(i)) or self.circles(i):
                     self.emitters[i] = settle = self.cell(kinds.SETTLE, i, schema, key=schema.names)
                     settle.limit = limit if graph.loops[loop].on_limit == "raise" else None
                 elif len(self.consumers[i]) > 2:
@@ -285,11 +139,17 @@ class _Lowering:
                 stage = self.stage(i, node)
                 if self.needs_outside(stage):
                     self.outside(i, schema, stage)
-            case n.Concat(sources):
-                uses = sum(n.sources_of(graph.nodes[c]).count(i) for c in self.consumers[i])
-                many = len(self.consumers[i]) > 1 and len(self.consumers[i]) * len(sources) > MANY_PATHS
-                if many or (uses > 1 and uses * self.count_paths(i) > MOST_PATHS):
+                elif self.is_gone_too_often(i):
                     self.emitters[i] = self.cell(kinds.PASS, i, schema)
+            case n.Concat(sources):
+                many = len(self.consumers[i]) > 1 and len(self.consumers[i]) * len(sources) > MANY_PATHS
+                if many or self.is_gone_too_often(i):
+                    self.emitters[i] = self.cell(kinds.PASS, i, schema)
+
+    def is_gone_too_often(self, i: int) -> bool:
+        """Whether a collection is read so often that its pipes, all copied for each reader, would be very many."""
+        uses = sum(n.sources_of(self.graph.nodes[c]).count(i) for c in self.consumers[i])
+        return uses > 1 and uses * self.count_paths(i) > MOST_PATHS
 
     def count_paths(self, i: int) -> int:
         """How many pipes make up a collection, around a loop once; what it reads was counted before."""
@@ -339,7 +199,7 @@ class _Lowering:
             case n.Aggregates(aggregates):
                 values = tuple(dict.fromkeys(name for a in aggregates for name in a.columns))
                 if all(a.op == "count_rows" for a in aggregates):
-                    op = answers.COUNTED
+                    op = answers.COUNT_OF_ROWS
                 elif all(kind_of(a.op).adds for a in aggregates) and not self.general:
                     op = answers.SUMMED
                 else:
@@ -408,7 +268,9 @@ class _Lowering:
                 continue
             variable = node.source
             body = graph.next_of[variable]
-            if graph.loops[graph.nodes[variable].loop].max_rounds is not None or not self.is_kept_by(body, node.key):
+            if not self.is_kept_by(body, node.key):
+                continue
+            if self.limit_of(variable) is not None and not self.is_cut_short(i, variable):
                 continue
             if all(self.is_joined_outside(i, variable, c) for c in self.consumers[i]):
                 self.rotated[i] = body
@@ -433,6 +295,31 @@ class _Lowering:
             return False
         other = join.right if join.left == arrange else join.left
         return len(scopes[self.outside_loops(self.graph.nodes[other].source)]) < len(scopes[variable])
+
+    def is_cut_short(self, arrange: int, variable: int) -> bool:
+        """Whether the pipes that lead around a loop of so many rounds see to it that there are no more."""
+        returns = self.graph.loops[self.graph.scopes[variable][-1]].on_limit == "return"
+        return returns and all(map(self.stays_inside, self.consumers[arrange]))
+
+    def limit_of(self, i: int) -> int | None:
+        """How often the body of the innermost loop that a node is in is applied at most."""
+        return self.graph.loops[self.graph.scopes[i][-1]].max_rounds
+
+    def stays_inside(self, i: int) -> bool:
+        """Whether a collection comes to cells of its own loop alone: a pipe that leaves one, or enters another, does
+        not know how many rounds there are.
+        """
+        for c in self.consumers[i]:
+            node = self.graph.nodes[c]
+            if isinstance(node, n.Linear) and isinstance(node.action, n.Enter | n.Leave):
+                return False
+            if isinstance(node, n.Linear | n.Concat) and not self.stays_inside(c):
+                return False
+        return True
+
+    def is_left_out(self, variable: int) -> bool:
+        """Whether nobody reads a loop variable but joins that read the reduction at the end of the body."""
+        return all(c in self.rotated for c in self.consumers[variable])
 
     def turn_joins(self) -> None:
         """Of each such join, the second cell reads the reduction."""
@@ -485,7 +372,7 @@ class _Lowering:
             return [Pipe(self.emitters[i])]
         if i in self.turns:
             first, later = self.turns[i]
-            return [Pipe(first), Pipe(later).rising(len(self.graph.scopes[i]), None)]
+            return [Pipe(first), Pipe(later).rising(len(self.graph.scopes[i]), self.limit_of(i))]
         return self.around(i) if isinstance(self.graph.nodes[i], n.Feedback) else self.through(i)
 
     def around(self, i: int) -> list[Pipe]:
@@ -500,7 +387,7 @@ class _Lowering:
     def beginning(self, i: int) -> list[Pipe]:
         """What a loop variable starts with, which is taken back one round later."""
         start = self.paths(self.graph.nodes[i].start)
-        return start + [pipe.negated().rising(len(self.graph.scopes[i]), None) for pipe in start]
+        return start + [pipe.negated().rising(len(self.graph.scopes[i]), self.limit_of(i)) for pipe in start]
 
     def through(self, i: int) -> list[Pipe]:
         node = self.graph.nodes[i]
@@ -527,68 +414,3 @@ class _Lowering:
             return Stage(source, None, tuple(expr for _, expr in node.action.columns), i)
         assert isinstance(node.action, n.Filter)
         return Stage(source, node.action.condition, tuple(Column(f.name, f.type) for f in source), i)
-
-    # ---- placement --------------------------------------------------------------------------
-
-    def choose_partition_keys(self) -> None:
-        """Which columns decide the worker of a row, chosen so that few pipes need an exchange."""
-        for cell in self.cells:
-            if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE):
-                cell.partition_key = cell.key
-        for cell in self.cells:  # an index of a reduction by part of its key: the reduction is placed by that part
-            if cell.kind != kinds.ARRANGE:
-                continue
-            for pipe in cell.pipes:
-                origin = pipe.origin(cell.key, cell.key + cell.values)
-                reduction = pipe.source
-                if (
-                    reduction.kind == kinds.REDUCE
-                    and reduction.partition_key == reduction.key
-                    and not reduction.readers
-                ):
-                    if origin and set(origin) < set(reduction.key):
-                        reduction.partition_key = origin
-        for cell in self.cells:
-            if cell.kind == kinds.OUTPUT:
-                come = {output_partition(pipe, cell.schema.names) for pipe in cell.pipes}
-                cell.partition_key = (come.pop() if len(come) == 1 else ()) or cell.schema.names
-            local = [pipe for pipe in cell.pipes if is_local(pipe, cell)]
-            cell.local = frozenset(map(id, local))
-            if local and cell.kind != kinds.OUTPUT:
-                cell.notes.append(f"{len(local)} of {len(cell.pipes)} exchanges left out: the rows are there already")
-
-
-def partitioned_by(cell: Cell) -> tuple[str, ...] | None:
-    """The columns of the rows a cell emits by which they are placed on workers, where that is known."""
-    if cell.kind in (kinds.REDUCE, kinds.SETTLE):
-        return cell.partition_key
-    if cell.kind == kinds.JOIN and cell.left is not None and cell.left.cell.partition_key is not None:
-        shown = {(side, column): name for name, side, column in cell.columns}
-        names = [shown.get((0, column), shown.get((1, other))) for column, other in key_pairs(cell)]
-        return tuple(name for name in names if name) if all(names) else None
-    return None
-
-
-def output_partition(pipe: Pipe, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of rows called `names` by which the pipe's source has placed them; none where that is not known, or
-    not all of them are shown.
-    """
-    origins = [pipe.origin((name,), names) for name in names]
-    wanted = [(column,) for column in partitioned_by(pipe.source) or ()]
-    return tuple(names[origins.index(column)] for column in wanted) if all(w in origins for w in wanted) else ()
-
-
-def key_pairs(join: Cell) -> list[tuple[str, str]]:
-    """The columns that place a join's two sides: both hash the same values, in the order of the key."""
-    assert join.left is not None and join.right is not None
-    pairs = dict(zip(join.left.key, join.right.key, strict=True))
-    return [(column, pairs[column]) for column in join.left.cell.partition_key or ()]
-
-
-def is_local(pipe: Pipe, cell: Cell) -> bool:
-    """Whether the rows of a pipe are on the right worker already."""
-    if cell.partition_key is None:
-        return True
-    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE) else cell.schema.names
-    origin = pipe.origin(cell.partition_key, names)
-    return origin is not None and origin == partitioned_by(pipe.source)

@@ -87,17 +87,10 @@ def detail(node: n.Node) -> str:
             return f"{name} ({schema})" + (f", replaced by {', '.join(key)}" if key else "")
         case n.Output(name, _, changes):
             return name if changes else f"{name}, changes not kept"
-        case n.Linear(_, n.Map(columns)):
-            return ", ".join(name if expression(e) == name else f"{name} = {expression(e)}" for name, e in columns)
-        case n.Linear(_, n.Filter(condition)):
-            return expression(condition)
-        case n.Linear(_, n.Delay(times)):
-            return ", ".join(map(expression, times))
-        case n.Linear(_, n.Wait(column)):
-            return f"until {column}"
-        case n.Linear(_, n.Apply(function)) | n.Linear(_, n.Inspect(function)):
-            return function.name
-        case n.Linear(_, n.Enter(loop)) | n.Linear(_, n.Leave(loop)) | n.Feedback(_, loop):
+        case n.Linear(_, action):
+            told = {name: _part(value) for name, value in vars(action).items()}
+            return n.TRAITS[type(action)].told.format(**told)
+        case n.Feedback(_, loop):
             return f"loop {loop}"
         case n.Arrange(_, key):
             return f"by {', '.join(key)}" if key else "by nothing"
@@ -106,6 +99,20 @@ def detail(node: n.Node) -> str:
         case n.Reduce(_, key, reducer):
             return "; ".join(part for part in (_keyed(key, reducer), _answers(reducer)) if part)
     return ""
+
+
+def _part(value: object) -> str:
+    """What a field of an action holds, as people read it."""
+    match value:
+        case n.Function():
+            return value.name
+        case Column() | Literal() | Call():
+            return expression(value)
+        case (str(name), (Column() | Literal() | Call()) as computed):
+            return name if expression(computed) == name else f"{name} = {expression(computed)}"
+        case tuple():
+            return ", ".join(map(_part, value))
+    return str(value)
 
 
 def _taken(name: str, side: int, there: str) -> str:

@@ -1,7 +1,8 @@
 """Node kinds: frozen data, no behaviour.
 
 A node refers to its sources by their number in the graph. Everything that users write is composed of these few kinds;
-distinct, count, outer joins, top and iterate have no node of their own.
+distinct, count, outer joins, top and iterate have no node of their own. What is asked of every action on rows stands in
+one table, which the rewrites, the printers and the oracle read.
 
 Rule: nodes are frozen and compare by content, so that the graph can keep each one once.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ebbflow.columns.schema import Schema
-from ebbflow.expressions.typed import Expr
+from ebbflow.expressions.typed import Expr, columns_of
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,45 @@ class Inspect:
 
 
 Action = Map | Filter | Apply | Negate | Enter | Wait | Leave | Delay | Inspect
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What is asked of every action.
+
+    told: what it does it with, of its fields.
+    reads: the fields that name columns or compute with them, of an action that gives the columns it takes; None: of one
+        that gives others, or that shows whole rows to somebody.
+    keeps_sets: whether rows that are there once are there once behind it.
+    by_round: whether it gives other rows in other rounds of the innermost loop.
+    """
+
+    told: str = ""
+    reads: tuple[str, ...] | None = ()
+    keeps_sets: bool = False
+    by_round: bool = False
+
+
+TRAITS: dict[type, Traits] = {
+    Map: Traits("{columns}", reads=None),
+    Filter: Traits("{condition}", reads=("condition",), keeps_sets=True),
+    Apply: Traits("{function}", reads=None),
+    Negate: Traits(),
+    Enter: Traits("loop {loop}", keeps_sets=True),
+    Wait: Traits("until {column}", reads=("column",), keeps_sets=True, by_round=True),
+    Leave: Traits("loop {loop}", keeps_sets=True),
+    Delay: Traits("{times}"),
+    Inspect: Traits("{function}", reads=None, keeps_sets=True),
+}
+
+
+def columns_read(action: Action) -> list[str] | None:
+    """The columns that an action reads and gives on; None: see `Traits.reads`."""
+    named = TRAITS[type(action)].reads
+    if named is None:
+        return None
+    values = [getattr(action, name) for name in named]
+    return [name for value in values for name in ([value] if isinstance(value, str) else columns_of(value))]
 
 
 # ---- what a Reduce node answers for each key ------------------------------------------------

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ebbflow.columns.schema import BOOLEAN, Schema, Type
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.lower import Cell, Pipe, Plan, Stage
+from ebbflow.dataflow.plan import Cell, Pipe, Plan, Stage
 from ebbflow.expressions.operations import same_words
 from ebbflow.expressions.typed import Call, Column, Expr
 from ebbflow.operators import node as kinds

@@ -1,7 +1,8 @@
 """A graph as JSON, and back.
 
 The plan is data, so it can be written down, sent to another machine, read by another tool.  What JSON cannot hold is
-a user's own code: functions are listed by name, and whoever reads the plan brings them along.
+a user's own code: functions are listed by name, and whoever reads the plan brings them along.  What a node holds is
+written and read by the types of its fields, so that a new kind of node needs nothing here.
 
 Rule: reading what was written gives an equal graph: same nodes under the same numbers, same names, same places.
 """
@@ -10,18 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
+from ebbflow.columns.ddl import type_of
 from ebbflow.columns.schema import Field, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
-from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.rules.check import check
 from ebbflow.errors import Place, PlanError
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
-VERSION = 1
+PLAN_VERSION = 1
 Json = dict[str, Any]
 
 
@@ -29,7 +33,7 @@ def to_json(graph: Graph) -> Json:
     """The whole graph as dictionaries, lists, text and numbers."""
     functions = functions_of(graph)
     return {
-        "ebbflow_plan": VERSION,
+        "ebbflow_plan": PLAN_VERSION,
         "coordinates": list(graph.coordinates),
         **({"timezone": graph.timezone} if graph.timezone is not None else {}),
         "loops": [loop_json(loop) for loop in graph.loops],
@@ -51,9 +55,9 @@ def to_json(graph: Graph) -> Json:
 
 def from_json(data: Mapping[str, Any], functions: Sequence[Callable[..., object] | n.Function] = ()) -> Graph:
     """The graph that `to_json` wrote.  `functions` are the user's own, in the order of its "functions"."""
-    if data.get("ebbflow_plan") != VERSION:
+    if data.get("ebbflow_plan") != PLAN_VERSION:
         raise PlanError(
-            f"This is not a plan of ebbflow, version {VERSION}: it says {data.get('ebbflow_plan')!r}.",
+            f"This is not a plan of ebbflow, version {PLAN_VERSION}: it says {data.get('ebbflow_plan')!r}.",
             hint="Write it again with this version.",
         )
     named = data["functions"]
@@ -104,81 +108,49 @@ def loop_json(loop: Loop) -> Json:
 
 def node_json(node: n.Node, function: Callable[[n.Function], Any]) -> Json:
     """A node; `function` says what to write for a user's own."""
+    written = {"kind": _tag(node), **_fields_json(node, function)}
     match node:
-        case n.Input(name, schema, key, rows):
-            said = {} if rows is None else {"rows": [list(map(value_json, row)) for row in rows]}
-            return {"kind": "input", "input": name, "schema": schema_json(schema), "key": list(key), **said}
-        case n.Linear(source, action):
-            return {"kind": "linear", "source": source, "action": _action_json(action, function)}
-        case n.Concat(sources):
-            return {"kind": "concat", "sources": list(sources)}
-        case n.Arrange(source, key):
-            return {"kind": "arrange", "source": source, "key": list(key)}
-        case n.Join(left, right, columns):
-            return {"kind": "join", "left": left, "right": right, "columns": [list(column) for column in columns]}
-        case n.Reduce(source, key, reducer, schema):
-            written = _reducer_json(reducer, function)
-            return {
-                "kind": "reduce",
-                "source": source,
-                "key": list(key),
-                "reducer": written,
-                "schema": schema_json(schema),
-            }
-        case n.Feedback(start, loop, index):
-            return {"kind": "feedback", "start": start, "loop": loop, "index": index}
-        case n.Output(name, source, changes):
-            return {"kind": "output", "output": name, "source": source, "changes": changes}
+        case n.Input(name, _, _, rows):
+            written["input"] = written.pop("name")
+            if rows is None:
+                written.pop("rows")
+            written = {"kind": "input", "input": name, **written}
+        case n.Output(name):
+            written.pop("name")
+            written = {"kind": "output", "output": name, **written}
+    return written
 
 
-def _action_json(action: n.Action, function: Callable[[n.Function], Any]) -> Json:
-    match action:
-        case n.Map(columns):
-            return {"do": "map", "columns": [[name, expr_json(expr)] for name, expr in columns]}
-        case n.Filter(condition):
-            return {"do": "filter", "condition": expr_json(condition)}
-        case n.Apply(own, how, schema):
-            return {"do": "apply", "function": function(own), "how": how, "schema": schema_json(schema)}
-        case n.Inspect(own):
-            return {"do": "inspect", "function": function(own)}
-        case n.Negate():
-            return {"do": "negate"}
-        case n.Enter(loop):
-            return {"do": "enter", "loop": loop}
-        case n.Wait(column):
-            return {"do": "wait", "column": column}
-        case n.Leave(loop):
-            return {"do": "leave", "loop": loop}
-        case n.Delay(times):
-            return {"do": "delay", "times": [expr_json(time) for time in times]}
+def _tag(kind: object) -> str:
+    return (kind if isinstance(kind, type) else type(kind)).__name__.lower()
 
 
-def _reducer_json(reducer: n.Reducer, function: Callable[[n.Function], Any]) -> Json:
-    match reducer:
-        case n.Threshold(own):
-            return {"by": "threshold", "function": None if own is None else function(own)}
-        case n.Aggregates(aggregates):
-            asked = [[a.op, a.column, a.name, *([] if a.by is None else [a.by])] for a in aggregates]
-            return {"by": "aggregates", "aggregates": asked}
-        case n.Top(first, order):
-            return {"by": "top", "n": first, "order": [[name, down] for name, down in order]}
-        case n.Window(order, functions):
-            return {"by": "window", "order": [list(each) for each in order], "functions": list(map(_over, functions))}
-        case n.Own(own, how, schema):
-            return {"by": "own", "function": function(own), "how": how, "schema": schema_json(schema)}
+def _fields_json(what: Any, function: Callable[[n.Function], Any]) -> Json:
+    return {field.name: _json(getattr(what, field.name), function) for field in fields(what)}
 
 
-def _over(function: n.WindowFunction) -> Json:
-    frame = function.frame
-    return {
-        "op": function.op,
-        "column": function.column,
-        "name": function.name,
-        "frame": None if frame is None else [frame.unit, value_json(frame.start), value_json(frame.end)],
-        "number": function.number,
-        "default": function.default,
-        "skips_nulls": function.skips_nulls,
-    }
+def _json(value: Any, function: Callable[[n.Function], Any]) -> Any:
+    """What a field holds, whichever kind of node has it."""
+    match value:
+        case n.Function():
+            return function(value)
+        case Schema():
+            return schema_json(value)
+        case Column() | Literal() | Call():
+            return expr_json(value)
+        case n.Aggregate(op, column, name, by):
+            return [op, column, name, *([] if by is None else [by])]
+        case n.Frame(unit, start, end):
+            return [unit, value_json(start), value_json(end)]
+        case n.WindowFunction():
+            return _fields_json(value, function)
+        case tuple():
+            return [_json(part, function) for part in value]
+    if isinstance(value, get_args(n.Action)):
+        return {"do": _tag(value), **_fields_json(value, function)}
+    if isinstance(value, get_args(n.Reducer)):
+        return {"by": _tag(value), **_fields_json(value, function)}
+    return value_json(value)
 
 
 def expr_json(expr: Expr) -> Json:
@@ -219,73 +191,59 @@ def schema_json(schema: Schema) -> list[list[str]]:
 
 
 def _node(entry: Json, own: list[n.Function]) -> n.Node:
-    match entry["kind"]:
-        case "input":
-            rows = None if "rows" not in entry else tuple(tuple(map(_value, row)) for row in entry["rows"])
-            return n.Input(entry["input"], schema_from(entry["schema"]), tuple(entry["key"]), rows)
-        case "linear":
-            return n.Linear(entry["source"], _action(entry["action"], own))
-        case "concat":
-            return n.Concat(tuple(entry["sources"]))
-        case "arrange":
-            return n.Arrange(entry["source"], tuple(entry["key"]))
-        case "join":
-            return n.Join(entry["left"], entry["right"], tuple((name, side, at) for name, side, at in entry["columns"]))
-        case "reduce":
-            reducer = _reducer(entry["reducer"], own)
-            return n.Reduce(entry["source"], tuple(entry["key"]), reducer, schema_from(entry["schema"]))
-        case "feedback":
-            return n.Feedback(entry["start"], entry["loop"], entry["index"])
-        case "output":
-            return n.Output(entry["output"], entry["source"], entry["changes"])
-    raise PlanError(f'The plan has a node of the kind "{entry["kind"]}", which this version does not know.')
+    named: dict[str, type] = {_tag(kind): kind for kind in get_args(n.Node)}
+    if entry["kind"] not in named:
+        raise PlanError(f'The plan has a node of the kind "{entry["kind"]}", which this version does not know.')
+    given = {**entry, "name": entry.get(entry["kind"])}  # of an input or an output; others have none
+    return cast(n.Node, _made(named[entry["kind"]], given, own))
 
 
-def _action(entry: Json, own: list[n.Function]) -> n.Action:
-    match entry["do"]:
-        case "map":
-            return n.Map(tuple((name, _expr(expr)) for name, expr in entry["columns"]))
-        case "filter":
-            return n.Filter(_expr(entry["condition"]))
-        case "apply":
-            return n.Apply(own[entry["function"]], entry["how"], schema_from(entry["schema"]))
-        case "inspect":
-            return n.Inspect(own[entry["function"]])
-        case "negate":
-            return n.Negate()
-        case "enter":
-            return n.Enter(entry["loop"])
-        case "wait":
-            return n.Wait(entry["column"])
-        case "leave":
-            return n.Leave(entry["loop"])
-        case "delay":
-            return n.Delay(tuple(map(_expr, entry["times"])))
-    raise PlanError(f'The plan does "{entry["do"]}" to rows, which this version does not know.')
+def _made(kind: type, entry: Json, own: list[n.Function]) -> Any:
+    """A node, or a part of one, of the fields that the class says it has."""
+    hints = _hints(kind)
+    return kind(**{name: _read(hint, entry.get(name), own) for name, hint in hints.items()})
 
 
-def _reducer(entry: Json, own: list[n.Function]) -> n.Reducer:
-    match entry["by"]:
-        case "threshold":
-            return n.Threshold(None if entry["function"] is None else own[entry["function"]])
-        case "aggregates":
-            return n.Aggregates(tuple(n.Aggregate(*each) for each in entry["aggregates"]))
-        case "top":
-            return n.Top(entry["n"], tuple((name, down) for name, down in entry["order"]))
-        case "window":
-            by = tuple((name, down, last) for name, down, last in entry["order"])
-            return n.Window(by, tuple(map(_window_function, entry["functions"])))
-        case "own":
-            return n.Own(own[entry["function"]], entry["how"], schema_from(entry["schema"]))
-    raise PlanError(f'The plan reduces by "{entry["by"]}", which this version does not know.')
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _window_function(entry: Json) -> n.WindowFunction:
-    frame = entry["frame"]
-    if frame is not None:
-        unit, start, end = frame
-        frame = n.Frame(unit, _number(start), _number(end))
-    return n.WindowFunction(**{**entry, "frame": frame})
+def _read(hint: Any, entry: Any, own: list[n.Function]) -> Any:
+    """What a field of this type holds."""
+    if hint == Expr:
+        return _expr(entry)
+    if hint == n.Action:
+        return _of_several(n.Action, entry, "do", "The plan does {} to rows, which this version does not know.", own)
+    if hint == n.Reducer:
+        return _of_several(n.Reducer, entry, "by", "The plan reduces by {}, which this version does not know.", own)
+    if type(None) in get_args(hint):
+        (hint,) = set(get_args(hint)) - {type(None)} if len(get_args(hint)) == 2 else (object,)
+        return None if entry is None else _read(hint, entry, own)
+    if hint is n.Function:
+        return own[entry]
+    if hint is Schema:
+        return schema_from(entry)
+    if hint is n.Aggregate:
+        return n.Aggregate(*entry)
+    if hint is n.Frame:
+        unit, start, end = entry
+        return n.Frame(unit, _number(start), _number(end))
+    if hint is n.WindowFunction:
+        return _made(n.WindowFunction, entry, own)
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        each = parts[:1] * len(entry) if parts[-1] is ... else parts
+        return tuple(_read(part, one, own) for part, one in zip(each, entry, strict=True))
+    return _value(entry)
+
+
+def _of_several(kinds: Any, entry: Json, tag: str, unknown: str, own: list[n.Function]) -> Any:
+    named: dict[str, type] = {_tag(kind): kind for kind in get_args(kinds)}
+    if entry[tag] not in named:
+        raise PlanError(unknown.format(f'"{entry[tag]}"'))
+    return _made(named[entry[tag]], entry, own)
 
 
 def _number(entry: Any) -> int | float | None:
@@ -321,6 +279,8 @@ def _value(entry: Any) -> object:
 
 
 def _type(text: str) -> Type:
+    if "<" in text:
+        return type_of(text)
     if not text.startswith("decimal("):
         return Type(text)
     precision, scale = text.removeprefix("decimal(").removesuffix(")").split(",")

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from ebbflow.columns.schema import BOOLEAN, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, renumbered
-from ebbflow.dataflow.rewrite import Rebuild
+from ebbflow.dataflow.rebuild import Rebuild
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 ASKED = ("like", "contains", "starts_with", "ends_with")
-MOST = 32  # questions about one column: each is a bit of its word
+MOST_QUESTIONS = 32  # questions about one column: each is a bit of its word
 
 TextPredicates = dict[str, dict[int, tuple[Call, ...]]]  # by input, and by the place of the column in its rows
 Raw = dict[int, str]  # the nodes that hand on the text itself, and how the column is called there
@@ -66,7 +66,7 @@ def _asked(graph: Graph, source: int, name: str) -> tuple[Raw, tuple[Call, ...]]
             if kept:
                 raw[reader] = kept[0]
                 todo.append(reader)
-    if not calls or len(calls) > MOST:
+    if not calls or len(calls) > MOST_QUESTIONS:
         return None
     return raw, tuple(calls)
 

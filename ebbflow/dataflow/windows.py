@@ -154,7 +154,8 @@ class Reach:
     """Which results a changed row may change, in rows before and behind it, and which rows it takes to compute them.
 
     peered: all that are equal in the order, too; by_place: all behind it, unless as many rows go as come; by_total: all
-    of the partition, unless as many go as come; indexed: whether it is worth an index at all.
+    of the partition, unless as many go as come; indexed: whether it is worth an index at all; running: all behind it,
+    unless what is added up comes to the same.
     """
 
     left: int = 0
@@ -165,6 +166,7 @@ class Reach:
     by_place: bool = False
     by_total: bool = False
     indexed: bool = True
+    running: bool = False
 
     def joined(self, other: Reach) -> Reach:
         def farther(one: int, two: int) -> int:
@@ -179,6 +181,7 @@ class Reach:
             self.by_place or other.by_place,
             self.by_total or other.by_total,
             self.indexed and other.indexed,
+            self.running or other.running,
         )
 
 
@@ -209,4 +212,6 @@ def reach_of(function: WindowFunction) -> Reach:
     need = before
     if start is None and sums:  # what is before is one sum
         need = EVERYWHERE if end is None else max(0, -int(end))
+    if start is None and end is not None and function.op in ("count", "sum", "avg"):
+        return Reach(behind, max(0, -int(end)), need, behind, peered=ranged, running=True)
     return Reach(behind, before, need, behind, peered=ranged)

@@ -20,115 +20,35 @@ replaces others holds their lines. The same image and the same input give the sa
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
+from ebbflow.durable.changed_lines import changed_lines, filled_rows, move_runs
 from ebbflow.durable.dirty_pages import DirtyPages, spread
-from ebbflow.durable.store import Block
+from ebbflow.durable.segments import (
+    LINE,
+    PAGE,
+    Array,
+    Delta,
+    Link,
+    is_within,
+    lines_of,
+    links_kept,
+    runs_of,
+    union,
+)
 from ebbflow.engine.worker import Worker
-from ebbflow.errors import DamagedFile
-from ebbflow.native.kernel import address_of, inline, kernel
-from ebbflow.native.structs import Words
-from ebbflow.trace import heap as h
+from ebbflow.native.kernel import address_of
+from ebbflow.trace.reserved_heap import Heap
+from ebbflow.trace.worker_fields import Vector
 
-Array = np.ndarray
-
-PAGE = 512  # words, of which the system tells whether one was written
-LINE = 32  # words that are compared and written together
 LINES = PAGE // LINE  # on a page
-MAGIC = b"ebbflow segment\n"
-FEW_LINKS = 8  # of one size, before they are written as one
-SLACK = 1 << 14  # words that a chain may be longer than twice what it holds
 FEW_PAGES = 1024  # that are sooner read than asked for
 
-HOW = "EBBFLOW_PAGES"  # how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
-
-
-class Delta(NamedTuple):
-    """What a link holds of its section: words in runs, and a few words beside them."""
-
-    whole: bool  # what came before counts no more: all else is zeros
-    size: int  # words of the section from now on
-    starts: Array  # int64[runs]
-    lengths: Array
-    words: Array  # the runs' words, one after the other
-    beside: Array
-    cleared: Array = np.empty(0, np.int64)  # runs of zeros, of which no words are needed: where each begins and ends
-
-
-class Link(NamedTuple):
-    name: str  # of the file
-    lines: Array  # which it holds
-    weight: int  # in words
-
-
-def links_kept(weights: Sequence[int], fresh: int, live: int, merged: Callable[[int], int]) -> int:
-    """How many links stay before a new one of weight `fresh`; it takes the place of the others.
-
-    merged: the weight of the new link if so many stay.  A chain stays short, as its links fall in size by levels, and
-    within twice what is live: else the new link holds everything, which has paid for itself by then.
-    """
-    if not weights or sum(weights) + fresh > 2 * live + SLACK:
-        return 0
-    kept, weight = len(weights), fresh
-    while True:
-        level, k = level_of(weight), kept
-        while k and level_of(weights[k - 1]) <= level:
-            k -= 1
-        if kept - k < FEW_LINKS:
-            return kept
-        kept, weight = k, merged(k)
-
-
-def level_of(weight: int) -> int:
-    return max(0, weight - 1).bit_length() // 3
-
-
-# ---- segments ---------------------------------------------------------------------------------------
-
-
-def segment(deltas: dict[str, Delta]) -> list[Block]:
-    """The bytes of a file that holds these sections."""
-    heads = {name: [int(d.whole), int(d.size), *map(len, d[2:])] for name, d in deltas.items()}
-    head = json.dumps(heads, separators=(",", ":")).encode()
-    head += b" " * (-len(head) % 8)
-    blocks: list[Block] = [MAGIC, len(head).to_bytes(8, "little"), head]
-    for delta in deltas.values():
-        blocks += [np.ascontiguousarray(part, "<i8").data.cast("B") for part in delta[2:] if len(part)]
-    return blocks
-
-
-def sections(data: bytes, path: str = "segment") -> dict[str, Delta]:
-    """The sections of a segment whose checksum held; the words are views of `data`."""
-    try:
-        if data[: len(MAGIC)] != MAGIC:
-            raise ValueError
-        start = len(MAGIC) + 8
-        length = int.from_bytes(data[len(MAGIC) : start], "little")
-        heads = json.loads(data[start : start + length])
-        words = np.frombuffer(data, "<i8", offset=start + length)
-        found, at = {}, 0
-        for name, (whole, size, *counts) in heads.items():
-            parts = []
-            for n in counts:
-                parts.append(words[at : at + n])
-                at += n
-            delta = found[name] = Delta(bool(whole), size, *parts)
-            if [len(part) for part in parts] != counts or delta.lengths.sum() != len(delta.words):
-                raise ValueError
-            for starts, ends in ((delta.starts, delta.starts + delta.lengths), delta.cleared.reshape(-1, 2).T):
-                if len(starts) and ((ends < starts).any() or starts.min() < 0 or ends.max() > size):
-                    raise ValueError
-        if at != len(words):
-            raise ValueError
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise DamagedFile(f"the file {path} is not a segment as this version writes them.") from None
-    return found
+# how changed pages are found: "all" are read, or all as well and "both" compared, or as is best
+PAGES_SETTING = "EBBFLOW_PAGES"
 
 
 # ---- the pages of a heap ------------------------------------------------------------------------------
@@ -144,7 +64,7 @@ class Pages:
         self._known, self._count = np.empty((0, 2), np.int64), 0  # hashes, and how many of them count
         self._before: tuple[int, int, Array, Array] | None = None  # what to put back if a delta is not settled
         self._next: tuple[int, Array] | None = None
-        self._how = os.environ.get(HOW, "")
+        self._how = os.environ.get(PAGES_SETTING, "")
         self._dirty: DirtyPages | None = None
         self._suspects = np.empty(0, np.int64)  # pages that may be other than the chain has them
 
@@ -291,7 +211,7 @@ class Pages:
         return -(-len(self.worker.heap.words) // PAGE) * LINES
 
 
-def apply_delta(heap: h.Heap, delta: Delta) -> None:
+def apply_delta(heap: Heap, delta: Delta) -> None:
     """Make the words of a heap what one more link of its chain says."""
     if delta.whole:
         heap.wipe()
@@ -347,98 +267,5 @@ def take_beside(worker: Worker, words: Array) -> None:
         worker.slice_times = words[4:at].astype(np.int64)
         while at < len(words):
             v, n = words[at : at + 2].tolist()
-            worker.saved.append((h.Vector(v), words[at + 2 : at + 2 + n].astype(np.int64)))
+            worker.saved.append((Vector(v), words[at + 2 : at + 2 + n].astype(np.int64)))
             at += 2 + n
-
-
-def filled_rows(hashes: Array) -> Array:
-    """Whether each line holds anything but zeros."""
-    zeros = _hash_of_zeros()
-    return (hashes[:, 0] != zeros[0]) | (hashes[:, 1] != zeros[1])
-
-
-def union(parts: Sequence[Array]) -> Array:
-    """The numbers of some sorted parts, each once: a merge of runs, which is many times faster than `np.unique`."""
-    if len(parts) < 2:
-        return parts[0] if parts else np.empty(0, np.int64)
-    found = np.sort(np.concatenate(parts), kind="stable")
-    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
-
-
-def is_within(some: Array, others: Array) -> bool:
-    """Whether all of some numbers are among others, which are sorted."""
-    at = np.searchsorted(others, some)
-    return bool((at < len(others)).all()) and bool((others[at] == some).all())
-
-
-def runs_of(lines: Array) -> tuple[Array, Array]:
-    """Sorted lines as runs of words: where each begins, and its length."""
-    if not len(lines):
-        return lines, lines
-    first = np.flatnonzero(np.concatenate([[True], np.diff(lines) > 1]))
-    counts = np.diff(np.append(first, len(lines)))
-    return lines[first] * LINE, counts * LINE
-
-
-def lines_of(delta: Delta) -> Array:
-    cleared = delta.cleared.reshape(-1, 2) // LINE
-    filled = spread(delta.starts // LINE, (delta.starts + delta.lengths) // LINE)
-    return union([filled, spread(cleared[:, 0], cleared[:, 1])])
-
-
-# ---- kernels
-
-
-@inline
-def mixed(a: int, w: int, by: int) -> int:
-    """A bijection of w for every a, and of a for every w; all bits of both count in the next round."""
-    a = (a ^ w) * -7046029254386353131
-    return a ^ ((a >> by) & ((1 << (64 - by)) - 1))
-
-
-@kernel
-def changed_lines(first: int, known: int, ids: np.ndarray, rows: np.ndarray, out: np.ndarray) -> int:
-    """needs: ids: lines from `first` on; rows: the hashes of the first `known` ones; out: [ids, 3].
-
-    leaves: in out the number and the 128 bits of each that is new or other than known; how many these are.
-    """
-    n = 0
-    for k in range(ids.shape[0]):
-        i = ids[k]
-        p = Words(first + i * LINE)
-        a, b, c, d = 1, 2, 3, 4
-        for j in range(0, LINE, 4):
-            a = mixed(a, h.peek(p + j), 32)
-            b = mixed(b, h.peek(p + j + 1), 31)
-            c = mixed(c, h.peek(p + j + 2), 30)
-            d = mixed(d, h.peek(p + j + 3), 29)
-        one = mixed(mixed(mixed(a, b, 32), c, 32), d, 32)
-        other = mixed(mixed(mixed(d * 3, c, 29), b * 5, 29), a * 7, 29)
-        if i >= known or rows[i, 0] != one or rows[i, 1] != other:
-            out[n, 0] = i
-            out[n, 1] = one
-            out[n, 2] = other
-            n += 1
-    return n
-
-
-@kernel
-def move_runs(first: int, rows: np.ndarray, at: int, out_of: int) -> int:
-    """Runs of words out of a heap, or into it.
-
-    needs:  rows: where each run begins behind `first`, and its length; at: the words, one run after the other.
-    """
-    for k in range(rows.shape[0]):
-        from_ = Words(first + rows[k, 0] if out_of else at)
-        to = Words(at if out_of else first + rows[k, 0])
-        for j in range(rows[k, 1]):
-            to[j] = h.peek(from_ + j)
-        at += rows[k, 1]
-    return 0
-
-
-@cache
-def _hash_of_zeros() -> Array:
-    zeros, found = np.zeros(LINE, np.int64), np.empty((1, 3), np.int64)
-    changed_lines(address_of(zeros), 0, np.zeros(1, np.int64), found[:, 1:].copy(), found)
-    return found[0, 1:]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ebbflow.durable.image import SLACK, Delta, links_kept
+from ebbflow.durable.segments import SLACK, Delta, links_kept
 
 Array = np.ndarray
 

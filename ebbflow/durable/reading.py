@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ebbflow.durable.ledger import LEDGER, Record, is_there, opened, verified
+from ebbflow.durable.checking import opened
+from ebbflow.durable.records import LEDGER, Record, is_there, verified
 from ebbflow.durable.store import Store
 from ebbflow.errors import DamagedFile
 

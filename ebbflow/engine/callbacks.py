@@ -9,26 +9,30 @@ time.
 
 from __future__ import annotations
 
-import operator
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ebbflow.columns.lanes import decode_column, encode
+from ebbflow.columns.lanes import by_column
+from ebbflow.columns.lanes_in import encode
+from ebbflow.columns.lanes_out import decode_column, python_values
 from ebbflow.columns.schema import NULL, Schema, Type
+from ebbflow.columns.value_refusals import SHOWN_LETTERS
+from ebbflow.columns.value_words import nested_values
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.lower import Cell, Plan, Stage
-from ebbflow.engine import walk as w
+from ebbflow.dataflow.exploding import Exploder
+from ebbflow.dataflow.plan import Cell, Plan, Stage
+from ebbflow.engine import feed
+from ebbflow.engine.blame import Blamed, counted, culprit, rows_in, shown, whole
 from ebbflow.engine.refusals import STAYS, told
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, Place, StepRefused
-from ebbflow.expressions.interpreter import outside, values_of
+from ebbflow.expressions.columnwise import lanes_of, outside, values_of
 from ebbflow.limits import COPIES_KEPT
+from ebbflow.operators.node import NOTHING
 
-SHOWN = 200
-SEARCHED = 1000  # rows that are looked through for the one on which a function of whole arrays raised
-ROWS = tuple, list, Mapping, np.ndarray
+ROW_TYPES = tuple, list, Mapping, np.ndarray
 VERBS = {"rows": "map_rows", "flat": "flat_map", "batches": "map_batches"}
 
 
@@ -42,10 +46,10 @@ class Callback(NamedTuple):
     def raised(self, error: Exception, about: str, times: np.ndarray) -> FunctionFailed:
         if isinstance(error, StepRefused):  # no function of a person's: what a query asks for
             return StepRefused(f"{error.what},{told(times)}.", at=self.at, hint=f"{error.hint} {STAYS}".strip())
-        return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN]}", times)
+        return self.failed(f"raised {type(error).__name__}: {error}, for {about[:SHOWN_LETTERS]}", times)
 
     def answered(self, error: EbbflowError, about: str, times: np.ndarray) -> FunctionFailed:
-        what = f"returned what does not fit, for {about[:SHOWN]}"
+        what = f"returned what does not fit, for {about[:SHOWN_LETTERS]}"
         return self.failed(what, times, error.hint, because=f": {error.what.rstrip('.')}")
 
     def failed(self, what: str, times: np.ndarray, hint: str = "", because: str = "") -> FunctionFailed:
@@ -80,14 +84,16 @@ class Callbacks:
     def call(self, worker, cell: Cell) -> None:
         """Empty the buffer of a cell that asks, and fill that of the cell behind it with the answers."""
         a = worker.at[cell.number]
-        width = len(cell.schema) + 3
+        width = cell.schema.width + 3
         rows = np.ascontiguousarray(worker.heap.vector(a.buffer).reshape(-1, width).T)
         a.buffer.length = 0
-        a.least = w.NOTHING
+        a.least = NOTHING
         lanes, source = self.apply(cell, rows[3:], worker.time_of(rows[1]), rows[2])
         (behind,) = (other for other in self.plan.cells if other.follows is cell)
         stamps = rows[:3][:, source].reshape(-1)
-        w.put_rows(worker.header, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps))
+        feed.put_rows(
+            worker.header, worker.at[behind.number], np.ascontiguousarray(lanes), np.ascontiguousarray(stamps)
+        )
 
     def apply(
         self, cell: Cell, lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray
@@ -116,6 +122,8 @@ class Callbacks:
             case n.Apply(function, "batches", given):
                 asked = self.asked(cell, function, "map_batches")
                 return self.of_arrays(asked, cell.schema, given, lanes, times), everything
+            case n.Apply(function, _, given) if isinstance(function.fn, Exploder):
+                return exploded(function.fn, cell.schema, lanes, self.pool)
             case n.Apply(function, how, given):
                 return self.of_rows(self.asked(cell, function, VERBS[how]), how, cell.schema, given, lanes, times)
         raise AssertionError(cell.action)
@@ -168,7 +176,7 @@ class Callbacks:
         assert isinstance(node, n.Reduce)
         source = self.plan.graph.schemas[node.source]
         values = Schema(tuple(f for f in source if f.name in cell.values))
-        step = len(values) + 1
+        step = values.width + 1
         groups: list[Group] = []
         at = 0
         while at < len(words):
@@ -246,7 +254,7 @@ class Callbacks:
     ) -> list[np.ndarray]:
         """All the groups of a round in one call; those with no rows answer nothing."""
         full = [(i, group.rows[self.order(group.rows, values)]) for i, group in enumerate(groups) if len(group.rows)]
-        answers = [np.empty((0, len(given) + 1), np.int64)] * len(groups)
+        answers = [np.empty((0, given.width + 1), np.int64)] * len(groups)
         if not full:
             return answers
         everything = np.concatenate([rows for _, rows in full])
@@ -291,21 +299,22 @@ class Callbacks:
         row_type = self.row_type(schema)
         if not len(schema):
             return (row_type() for _ in range(lanes.shape[1]))
-        columns = [values_of(lane, field.type, self.pool) for lane, field in zip(lanes, schema, strict=True)]
+        by_name = zip(by_column(lanes, schema), schema.types, strict=True)
+        columns = [self.values(lane, kind) for lane, kind in by_name]
         return (row_type(*row) for row in zip(*columns, strict=True))
+
+    def values(self, lane: np.ndarray, kind: Type) -> list[Any]:
+        """Values as people's functions see them."""
+        return (python_values if kind.is_nested else values_of)(lane, kind, self.pool)
 
     def order(self, group: np.ndarray, values: Schema) -> list[int]:
         """The places of a group's rows in the order of rows, text by text, nulls first."""
         if len(group) < 2:
             return list(range(len(group)))
+        kinds = [field.type for field in values for _ in range(field.type.words)]
         columns = [
-            [
-                b"" if x is None else x.encode() if isinstance(x, str) else x
-                for x in values_of(lane, field.type, self.pool)
-            ]
-            if field.type.is_text
-            else lane.tolist()
-            for lane, field in zip(group.T[1:], values, strict=True)
+            [x or b"" for x in self.pool.decode(lane, binary=True).to_pylist()] if kind.is_pooled else lane.tolist()
+            for lane, kind in zip(group.T[1:], kinds, strict=True)
         ]
         nulls = group[:, 1:] != NULL
         return sorted(range(len(group)), key=lambda i: [(bool(nulls[i, k]), c[i]) for k, c in enumerate(columns)])
@@ -317,12 +326,13 @@ class Callbacks:
 
     def arrays(self, schema: Schema, lanes: np.ndarray) -> dict[str, np.ndarray]:
         """Columns as numpy arrays: numbers and booleans as such, anything else, and what has nulls, as objects."""
-        return {field.name: self.array(lane, field.type) for lane, field in zip(lanes, schema, strict=True)}
+        columns = zip(by_column(lanes, schema), schema, strict=True)
+        return {field.name: self.array(lane, field.type) for lane, field in columns}
 
     def array(self, lane: np.ndarray, type: Type) -> np.ndarray:
         if type.name not in ("long", "int", "short", "byte", "double", "float", "boolean") or (lane == NULL).any():
-            found = np.empty(len(lane), object)
-            found[:] = values_of(lane, type, self.pool)
+            found = np.empty(lane.shape[-1], object)
+            found[:] = self.values(lane, type)
             return found
         if type.is_integer:
             return lane.copy()
@@ -331,7 +341,7 @@ class Callbacks:
     def encoded_rows(self, asked: Callback, rows: list[Any], schema: Schema, blamed: Blamed) -> np.ndarray:
         """Lanes of the rows a function returned: tuples, dicts, or plain values where there is one column."""
         if len(schema) == 1:
-            rows = [row if row is None or isinstance(row, ROWS) else (row,) for row in rows]
+            rows = [row if row is None or isinstance(row, ROW_TYPES) else (row,) for row in rows]
         try:
             return encode(rows, schema, self.pool)
         except EbbflowError:
@@ -354,38 +364,25 @@ class Callbacks:
             raise asked.answered(error, about, times) from None
 
 
-Blamed = Callable[[int], tuple[str, np.ndarray]]
-
-
-def rows_in(answer: Any) -> list[Any] | None:
-    """The rows of an answer; None where it is not a collection of rows."""
-    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
-        return None
-    return list(answer)
-
-
-def whole(answer: Any) -> int | None:
-    try:
-        number = operator.index(answer)
-    except TypeError:
-        return None
-    return number if abs(number) < 2**63 else None
-
-
-def culprit(fn: Callable[..., Any], columns: dict[str, np.ndarray], rows: int) -> int | None:
-    """The first row on which a function of whole arrays raises alone."""
-    for i in range(min(rows, SEARCHED)):
-        try:
-            fn({name: column[i : i + 1] for name, column in columns.items()})
-        except Exception:
-            return i
-    return None
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def shown(row: tuple) -> str:
-    """A named tuple as its names and values."""
-    return "(" + ", ".join(f"{name}={value!r}" for name, value in zip(row._fields, row, strict=True)) + ")"  # type: ignore[attr-defined]
+def exploded(fn: Exploder, schema: Schema, lanes: np.ndarray, pool: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The lanes with one taken apart, and which row each new row came from; each distinct array is read once."""
+    ids, which = np.unique(lanes[schema.starts[fn.at]], return_inverse=True)
+    values = nested_values(ids, fn.of, pool)
+    parts = [list(value or ()) for value in values]
+    if fn.of.name == "array":
+        parts = [[(x,) for x in part] for part in parts]
+    if fn.is_outer:
+        parts = [part or [(None,) * fn.width] for part in parts]
+    sizes = np.array([len(part) for part in parts], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    source = np.repeat(np.arange(lanes.shape[1]), sizes[which])
+    first = np.repeat(np.cumsum(sizes[which]) - sizes[which], sizes[which])
+    inside = np.arange(len(source)) - first
+    new = [lanes[word][source] for i in fn.keeps for word in schema.lanes(schema.names[i])]
+    if fn.has_position:
+        nothing = np.array([not value for value in values], bool)
+        new.append(np.where(nothing[which[source]], NULL, inside))
+    at = starts[which[source]] + inside
+    for k, (_, kind) in enumerate(fn.of.parts):
+        new.extend(np.atleast_2d(lanes_of([x[k] for part in parts for x in part], kind, pool))[:, at])
+    return np.array(new, np.int64).reshape(len(new), len(source)), source

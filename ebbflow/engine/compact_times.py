@@ -12,9 +12,11 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import ARRANGE, REDUCE, Node
 from ebbflow.trace.clock import is_complete_row, respread
-from ebbflow.trace.heap import Worker, push_word, reserve
-from ebbflow.trace.segment import compact, diff_of, rank_of, stamped
+from ebbflow.trace.folding import compact
+from ebbflow.trace.heap import push_word, reserve
+from ebbflow.trace.segment import diff_of, rank_of, stamped
 from ebbflow.trace.table import ADDRESS, Marks, Record, Table
+from ebbflow.trace.worker_fields import Worker
 
 
 @inline

@@ -2,8 +2,7 @@
 
 Rows are given to the workers slice by slice; between slices histories are compacted, within a slice every row keeps its
 own time. How rows are cut into slices cannot be seen in the output. Workers run in threads or in turns, and wait for
-each other at barriers where the plan exchanges rows. A host that has only some of a program's workers stops at every
-barrier: it hands out what they send to workers elsewhere, and takes in what these sent, before it goes on.
+each other at barriers where the plan exchanges rows.
 
 Rule: the output of a host depends on the multiset of its input rows, not on their order or on how they were cut.
 """
@@ -12,87 +11,61 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from ebbflow import interrupts
-from ebbflow.columns.sorting import tell_apart
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.lower import Begin, Plan, Stage, lower
+from ebbflow.dataflow.lower import lower
+from ebbflow.dataflow.plan import Plan, Stage
 from ebbflow.dataflow.plan_check import check_plan
-from ebbflow.engine import round_robin
+from ebbflow.engine import feed, round_robin, take, turns_step
 from ebbflow.engine import walk as w
 from ebbflow.engine.compact_after_load import LARGE_STEP, compact_after_load, release_unused
 from ebbflow.engine.refusals import refusal, refuse_broken
 from ebbflow.engine.result_buffer import ResultBuffer
+from ebbflow.engine.slices import Antichain, Rows, best_slice, cuts_of, distinct, in_order, least_of, ranks_of, split_at
 from ebbflow.engine.threads import WorkerThreads
-from ebbflow.engine.worker import WORKERS_AT_MOST, Worker
+from ebbflow.engine.worker import Worker
 from ebbflow.errors import NoThread, PlanError
-from ebbflow.expressions.interpreter import program
-from ebbflow.limits import TIMES_AT_ONCE
+from ebbflow.expressions.program import program
+from ebbflow.limits import TIMES_AT_ONCE, WORKERS
 from ebbflow.native.kernel import address_of, cache_lines
 from ebbflow.native.structs import Words
 from ebbflow.operators.exchange import barrier
 from ebbflow.times.frontier import antichain
 from ebbflow.times.lattice import told_once
 
-Antichain = tuple[tuple[int, ...], ...]
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # lanes [lanes, n], times [n, coordinates], diffs [n]
-
-NEVER = -(2**63) + 1  # the coordinates of the frontier of what has not begun
-FEW = 64  # rows that Python looks at faster than numpy
-SLICE_IN_LOOPS, SLICE = 128, 8192  # times handled together: as many as a step's history stays in the cache
-GENERAL_SLICE = 32768  # the same without loops where times are only partly ordered: to cut costs more there
-BARRIER_SLICE = 512  # the same for workers that exchange in every round of a loop: more work between two barriers
-
-FIRST_RANK = np.int64(1)
 NO_BUFFERS: Mapping[str, ResultBuffer] = {}
-Outboxes = dict[tuple[int, int], np.ndarray]  # words by (from, to)
 
-
-def best_slice(plan: Plan, at_barrier: bool) -> int:
-    """How many times to handle together; meet: whether workers in threads wait for each other."""
-    depth = max((part.depth for part in plan.program if isinstance(part, Begin)), default=0)
-    if depth == 0:
-        return GENERAL_SLICE if plan.general else SLICE
-    return BARRIER_SLICE if at_barrier and depth == 1 and not plan.general else SLICE_IN_LOOPS
-
-
-class AtBarrier(NamedTuple):
-    """The state of a host at a barrier with workers that are elsewhere."""
-
-    finished: bool
-    outboxes: Outboxes  # for workers elsewhere
-    at_loop: bool  # whether the next round of a loop is to be agreed upon
-    least: int  # the least rounds pending in it, outboxes included
-    pending: int  # pending words, outboxes included: how much there is to do
-    loop: tuple[int, int, int] | None = None  # which one, and where its round stands in `least`: shift and bits
+ROWS_IN_TURNS = 32  # rows of an advance for which workers begin in turns: waking their threads costs more than the work
+TURN_FUEL = 1 << 13  # visits and pairs of one worker after which they go on in threads
 
 
 class Host:
     """All the workers of a program, or only `mine`, made by `make(plan, number)` where they are not new."""
 
-    def __init__(
+    def __init__(  # wide: the options of a run, by name
         self,
         graph: Graph,
         workers: int,
         pool: Pool,
         slice_times: int | None = None,
         threads: bool = True,
+        few_rows: int = ROWS_IN_TURNS,
+        turn_fuel: int = TURN_FUEL,
         mine: Iterable[int] | None = None,
         make: Callable[[Plan, int], Worker] | None = None,
+        replays_only: bool = False,
         **tuning,
     ):
-        if not 1 <= workers <= WORKERS_AT_MOST:
-            raise PlanError(
-                f"A program runs on 1 to {WORKERS_AT_MOST} workers, not on {workers}.", hint="run(workers=2)"
-            )
+        if not 1 <= workers <= WORKERS:
+            raise PlanError(f"A program runs on 1 to {WORKERS} workers, not on {workers}.", hint="run(workers=2)")
         assert slice_times is None or 1 <= slice_times <= TIMES_AT_ONCE, "ranks have so many bits"
         self.graph, self.pool = graph, pool
         try:
-            self.plan = lower(graph, self.needs_outside)
+            self.plan = lower(graph, self.needs_outside, replays_only)
         except RecursionError:
             raise PlanError(
                 f"more linear steps follow each other than Python follows, which is {sys.getrecursionlimit():,} calls.",
@@ -103,6 +76,8 @@ class Host:
         self.workers = [make(self.plan, i) for i in (range(workers) if mine is None else mine)]
         self.is_quick = len(self.workers) == 1 and not self.plan.general  # rows of one time are one walk of one worker
         several = threads and workers > 1
+        self.few_rows, self.turn_fuel = few_rows, turn_fuel
+        self.is_few = False  # whether workers that have threads begin in turns
         self.may_walk = False  # whether a thread may still be at work on what an interrupted one was waiting for
         self.fed = 0  # rows of the last advance
         self.is_wide = False  # whether it gave rows that come very often: sums of them are looked at
@@ -116,6 +91,9 @@ class Host:
         self.nodes = nodes.reshape(len(self.workers), len(self.plan.cells)).T.copy()
         self.inputs_at = {name: Words(address_of(self.nodes[cell.number])) for name, cell in self.plan.inputs.items()}
         self.outputs_at = {name: Words(address_of(self.nodes[cell.number])) for name, cell in self.plan.outputs.items()}
+        self.programs = np.array([worker.program for worker in self.workers], np.int64)
+        self.programs_at = Words(address_of(self.programs))
+        self.are_all = len(self.workers) == int(self.workers[0].header.workers)
         self.lines = cache_lines(len(self.workers) + 1)  # where workers in threads meet
         self.lines_at = Words(address_of(self.lines))
         self.slice_times = slice_times or best_slice(self.plan, several)
@@ -130,22 +108,30 @@ class Host:
         """
         results: dict[str, list[Rows]] = {}
         self.is_wide = False
+        given = sum(len(diffs) for _, _, diffs in rows.values())
+        self.is_few = given <= self.few_rows
         if self.plan.general:
             self.general_slices(rows, lower, upper, results)
         elif rows:
             times = distinct([at[:, 0] for _, at, _ in rows.values()])
-            if len(rows) == len(times) == len(self.workers) == 1:
+            if self.is_quick and len(rows) == len(times) == 1:
                 self.quick_slice(rows, times, results)
             else:
                 self.chain_slices(rows, times, results)
         else:
             for worker in self.workers:  # nothing to do: a moment to keep the state small
                 worker.tidy()
-        self.fed = sum(len(diffs) for _, _, diffs in rows.values())
+        self.fed = given
+        self.is_wide = self.is_wide or self.was_wide()
+        return results
+
+    def was_wide(self) -> bool:
+        """Whether an output has shown, since this was last asked, a row that comes very often."""
+        found = False
         for worker in self.workers:
             if worker.header.pair.wide_shown:
-                worker.header.pair.wide_shown, self.is_wide = 0, True
-        return results
+                worker.header.pair.wide_shown, found = 0, True
+        return found
 
     def keep_last(self) -> None:
         """The last advance counts, and is not taken back by what happens before the next has begun."""
@@ -154,10 +140,10 @@ class Host:
 
     def rest(self) -> None:
         """What the last advance left is put in order, at once where it was large; it is not taken back after that."""
-        is_large, self.fed = self.fed >= LARGE_STEP, 0
+        rows, self.fed = self.fed, 0
         for worker in self.workers:
-            if is_large:
-                compact_after_load(worker)
+            if rows >= LARGE_STEP:
+                compact_after_load(worker, rows)
             worker.rest()
 
     def undo(self) -> None:
@@ -180,6 +166,10 @@ class Host:
         if self.worker_threads is not None:
             self.worker_threads.end()
 
+    def keys_by_tactic(self) -> dict[int, np.ndarray]:
+        found = [worker.keys_by_tactic() for worker in self.workers]
+        return {node: np.sum([one[node] for one in found], axis=0) for node in found[0]}
+
     def counters(self) -> dict[str, int]:
         found = [worker.counters() for worker in self.workers]
         return {name: sum(one[name] for one in found) for name in found[0]}
@@ -192,12 +182,15 @@ class Host:
         ((name, (lanes, _, diffs)),) = rows.items()
         worker.slice_times = np.ascontiguousarray(times)
         told = worker.quick_step(name, np.ascontiguousarray(lanes), np.ascontiguousarray(told_once(diffs)))
-        self.is_wide = told & w.IS_WIDE != 0
-        self.collect([told & w.REASON], results)
+        self.is_wide = told & take.IS_WIDE != 0
+        self.collect([told & take.REASON_MASK], results)
 
-    def takes_moments(self, name: str) -> bool:
-        """Whether rows of an input at one time are one walk of one worker."""
-        return self.is_quick and name in self.plan.inputs
+    def takes_moments(self, name: str, rows: list[int] | tuple[np.ndarray, np.ndarray]) -> bool:
+        """Whether rows of an input at one time are one walk of one worker, or few enough for several to take turns."""
+        cell = self.plan.inputs.get(name)
+        if cell is None or len(self.workers) == 1 or self.plan.general or not self.are_all:
+            return self.is_quick and cell is not None
+        return type(rows) is list and len(rows) <= self.few_rows * (cell.schema.width + 2)
 
     def advance_moment(
         self, name: str, moment: int, rows: list[int] | tuple[np.ndarray, np.ndarray], results: dict[str, np.ndarray]
@@ -210,6 +203,9 @@ class Host:
         worker = self.workers[0]
         worker.moment[0] = moment
         worker.slice_times = worker.moment
+        if len(self.workers) > 1:
+            assert isinstance(rows, list)
+            return self.turns_moment(name, rows, results)
         if type(rows) is list:
             told, self.fed = worker.few_step(name, np.array(rows, np.int64)), 0
         else:
@@ -218,16 +214,52 @@ class Host:
             if len(diffs) > 1:
                 diffs = np.ascontiguousarray(told_once(diffs))
             told, self.fed = worker.quick_step(name, np.ascontiguousarray(lanes), diffs), lanes.shape[1]
-        if told & w.REASON:
+        if told & take.REASON_MASK:
             raise refusal(worker)
-        self.is_wide = told & w.IS_WIDE != 0
-        if count := told >> w.GIVES:
+        self.is_wide = told & take.IS_WIDE != 0
+        if count := told >> take.GIVES:
             known = count if len(worker.outputs) == 1 else None
             for output in worker.outputs:
                 found = worker.take(output, None, known)
                 if found is not None:
                     results[output] = found
-        return told & w.IS_LOOSE != 0 or self.fed >= LARGE_STEP
+        return told & take.IS_LOOSE != 0 or self.fed >= LARGE_STEP
+
+    def turns_moment(self, name: str, rows: list[int], results: dict[str, np.ndarray]) -> bool:
+        """The same for a few rows and several workers."""
+        first, count = self.workers[0], len(self.workers)
+        for worker in self.workers:
+            worker.step += 2  # one to tidy, one to walk
+            worker.slice_times = first.moment
+        ids = np.array([worker.step for worker in self.workers], np.int64)
+        self.is_few, self.fed, words = True, 0, np.array(rows, np.int64)
+        fuel = self.turn_fuel if self.worker_threads is not None else w.FULL
+        told = int(
+            turns_step.turns_step(self.headers_at, self.inputs_at[name], self.programs_at, ids, count, fuel, words)
+        )
+        if told < 0:
+            interrupts.look()
+            self.refuse_failed(self.go_on(-1 - told))
+            told = 2 * int(turns_step.rows_to_give(self.headers_at, count)) + int(
+                turns_step.is_loose(self.headers_at, count)
+            )
+        for output in self.plan.outputs if told > 1 else ():
+            nodes = self.outputs_at[output]
+            total = (
+                told >> 1
+                if len(self.plan.outputs) == 1
+                else int(take.waiting_everywhere(self.headers_at, nodes, count))
+            )
+            if total:
+                results[output] = self.given_everywhere(output, total)
+        self.is_wide = self.was_wide()
+        return told & 1 != 0
+
+    def go_on(self, turn: int) -> list[int]:
+        """All workers go on from where one of them needs Python, in threads where they have any."""
+        if self.worker_threads is None:
+            return self.take_turns(True, 0, turn)
+        return self.take_turns(True, self.turn_fuel, turn) or self.run_all()
 
     def chain_slices(self, rows: dict[str, Rows], times: np.ndarray, results: dict[str, list[Rows]]) -> None:
         """One coordinate: the times in order, so many at once."""
@@ -282,7 +314,7 @@ class Host:
 
     def result_buffers(self) -> dict[str, ResultBuffer]:
         """Where the rows of all slices go."""
-        return {name: ResultBuffer(len(cell.schema)) for name, cell in self.plan.outputs.items()}
+        return {name: ResultBuffer(cell.schema.width) for name, cell in self.plan.outputs.items()}
 
     def hand_over(self, buffers: Mapping[str, ResultBuffer], results: dict[str, list[Rows]]) -> None:
         for name, whole in buffers.items():
@@ -298,7 +330,7 @@ class Host:
         """Each worker takes in a part of the rows, whose times have the same ranks with all."""
         if name in self.inputs_at:
             rows, ranks, diffs = map(np.ascontiguousarray, (lanes, told_once(ranks), told_once(diffs)))
-            w.feed_everywhere(self.headers_at, self.inputs_at[name], len(self.workers), rows, ranks, diffs)
+            feed.feed_everywhere(self.headers_at, self.inputs_at[name], len(self.workers), rows, ranks, diffs)
 
     def share_out(self, name: str, lanes: np.ndarray, ranks: list[np.ndarray], diffs: np.ndarray) -> None:
         """The same where each worker has ranks of its own."""
@@ -310,12 +342,12 @@ class Host:
     def walk(self, results: dict[str, list[Rows]], buffers: Mapping[str, ResultBuffer] = NO_BUFFERS) -> None:
         """All workers walk to the end of the slice; what the outputs took in is added to the results, or gathered."""
         interrupts.look()
-        if self.worker_threads is not None:
-            reasons = self.run_all()
-        elif len(self.workers) == 1:
+        if len(self.workers) == 1:
             reasons = [self.workers[0].run()]
-        else:
+        elif self.worker_threads is None:
             reasons = self.take_turns(alone=True)
+        else:
+            reasons = (self.take_turns(alone=True, fuel=self.turn_fuel) if self.is_few else []) or self.run_all()
         self.collect(reasons, results, buffers)
 
     def collect(
@@ -325,8 +357,7 @@ class Host:
         buffers: Mapping[str, ResultBuffer] = NO_BUFFERS,
     ) -> None:
         """What the outputs took in, once the walk is finished; a refusal, if it failed."""
-        if w.FAILED in reasons:
-            raise refusal(self.workers[reasons.index(w.FAILED)])
+        self.refuse_failed(reasons)
         for name in self.plan.outputs:
             if name not in buffers and len(self.workers) > 1 and not self.plan.general:
                 self.take_together(name, results)
@@ -336,99 +367,43 @@ class Host:
                 if rows is not None:
                     results.setdefault(name, []).append(self.timed(worker, rows))
 
+    def refuse_failed(self, reasons: list[int]) -> None:
+        if w.FAILED in reasons:
+            raise refusal(self.workers[reasons.index(w.FAILED)])
+
     def take_together(self, name: str, results: dict[str, list[Rows]]) -> None:
         """What all workers have to give as one array, so that nobody has to join its parts."""
         headers, nodes, count = self.headers_at, self.outputs_at[name], len(self.workers)
-        if total := int(w.waiting_everywhere(headers, nodes, count)):
-            rows = np.empty((len(self.plan.outputs[name].schema) + 2, total), np.int64)
-            w.give_everywhere(headers, nodes, count, rows, self.workers[0].slice_times)
+        if total := int(take.waiting_everywhere(headers, nodes, count)):
+            rows = self.given_everywhere(name, total)
             results.setdefault(name, []).append(self.timed(self.workers[0], rows))
 
-    def take_turns(self, alone: bool) -> list[int]:
-        """Walk one worker after the other until all are finished, one has failed, or others are to be met."""
+    def given_everywhere(self, name: str, total: int) -> np.ndarray:
+        """So many rows, which is all that an output has to give at all workers."""
+        rows = np.empty((self.plan.outputs[name].schema.width + 2, total), np.int64)
+        headers, nodes, count = self.headers_at, self.outputs_at[name], len(self.workers)
+        take.give_everywhere(headers, nodes, count, rows, self.workers[0].slice_times)
+        return rows
+
+    def take_turns(self, alone: bool, fuel: int = 0, waits: int = -1) -> list[int]:
+        """Walk one worker after the other until all are finished, one has failed, or others are to be met; with so
+        much fuel, until one has used it: nothing is returned then, and they can go on in threads.
+
+        waits: the worker that needs Python first, -1: none does.
+        """
         at, count = self.headers_at, len(self.workers)
-        turn = 0
-        while (turn := int(round_robin.take_turns(at, count, turn, int(alone)))) < count:
+        walk_on = lambda turn: int(round_robin.take_turns(at, count, turn, int(alone), fuel or w.FULL))
+        turn = walk_on(0) if waits < 0 else waits
+        while turn < count:
             worker = self.workers[turn]
+            interrupts.look()
+            if fuel and worker.header.reason == w.PAUSED:
+                return []
             reason = worker.serve(int(worker.header.reason))
             if reason != w.PAUSED:
                 return [w.AT_BARRIER] * turn + [reason]  # by worker, as far as they came
+            turn = walk_on(turn)
         return [int(worker.header.reason) for worker in self.workers]
-
-    # ---- some of the workers -------------------------------------------------------------------
-
-    def begin(
-        self,
-        rows: dict[str, Rows],
-        times: np.ndarray,
-        lower: Antichain,
-        upper: Antichain,
-        first: bool,
-        placed: dict[str, list[tuple[int, Rows]]] | None = None,
-    ) -> None:
-        """Begin a slice: its rows are taken in by the workers that are here, `placed` ones by the worker named."""
-        for worker in self.workers:
-            if first:
-                worker.begin_advance(keeping=False, lower=lower)
-            worker.slice_times = times
-            worker.begin_slice(upper if self.plan.general else ())
-        for name, (lanes, at, diffs) in rows.items():
-            if self.plan.general:
-                self.share_out(name, lanes, [worker.ranks(at) for worker in self.workers], diffs)
-            else:
-                self.feed(name, lanes, np.searchsorted(times, at[:, 0]) + 1, diffs)
-        here = {worker.me: worker for worker in self.workers}
-        for name, blocks in (placed or {}).items():
-            for number, (lanes, at, diffs) in blocks:
-                worker = here[number]
-                ranks = worker.ranks(at) if self.plan.general else np.searchsorted(times, at[:, 0]) + 1
-                worker.feed(name, lanes, ranks, diffs)
-
-    def resume(self, outboxes: Outboxes, agreed: int) -> None:
-        """Bring in what was sent, from here and elsewhere, in the order of the senders; then all may go on."""
-        senders = sorted({worker.me for worker in self.workers} | {sender for sender, _ in outboxes})
-        here = {worker.me: worker for worker in self.workers}
-        for worker in self.workers:
-            for sender in senders:
-                words = outboxes.get((sender, worker.me))  # sent off, though the sender may be here by now
-                if words is None and sender in here:
-                    words = here[sender].outbox_for(worker.me)
-                if words is not None and len(words):
-                    worker.receive(np.ascontiguousarray(words))
-        for worker in self.workers:
-            worker.header.agreed = agreed
-            worker.header.phase = 1
-
-    def to_barrier(self, results: dict[str, list[Rows]]) -> AtBarrier:
-        """Walk to the next barrier, or to the end of the slice."""
-        reasons = self.take_turns(alone=False)
-        if w.FAILED in reasons or w.AT_BARRIER not in reasons:
-            self.collect(reasons, results)
-            return AtBarrier(True, {}, False, w.NOTHING, 0)
-        at_loop = bool(self.workers[0].header.loop_at)
-        least, pending = w.NOTHING, 0
-        here = {worker.me for worker in self.workers}
-        outboxes: Outboxes = {}
-        for worker in self.workers:
-            header = worker.header
-            pending += int(round_robin.pending_words(header))
-            if at_loop:
-                least = min(least, int(w.least_in(header, w.Instruction(header.loop_at))))
-            for other in range(int(header.workers)):
-                if size := int(header.outboxes[other].length):
-                    pending += size
-                    if at_loop:
-                        least = min(least, int(round_robin.least_sent(header, other, worker.program)))
-                    if other not in here:
-                        outboxes[worker.me, other] = worker.outbox_for(other)
-        return AtBarrier(False, outboxes, at_loop, least, pending, self.loop_ahead() if at_loop else None)
-
-    def loop_ahead(self) -> tuple[int, int, int]:
-        """The loop at whose head the workers are, and where its round stands in a word of rounds."""
-        worker = self.workers[0]
-        at = (int(worker.header.loop_at) - worker.program) // w.Instruction.SIZE
-        begin = worker.around[at][-1]
-        return begin.loop, worker.shift[begin.depth - 1], int(worker.header.bits)
 
     def run_all(self) -> list[int]:
         """Every worker at once, the first in this thread and the others beside it, meeting each other on their way; if
@@ -451,7 +426,7 @@ class Host:
 
     def call_up(self) -> None:
         """Workers that walk beside this one will be wanted in a moment."""
-        if self.worker_threads is not None:
+        if self.worker_threads is not None and not self.is_few:
             self.worker_threads.call_up()
 
     def stop_all(self) -> None:
@@ -479,65 +454,3 @@ class Host:
         for worker in self.workers:
             worker.stopped = False
         barrier.close_barrier(self.headers_at, len(self.workers))
-
-
-def distinct(times: list[np.ndarray]) -> np.ndarray:
-    """The distinct times, in order."""
-    if len(times) == 1 and len(times[0]) <= FEW:
-        return np.array(sorted(set(times[0].tolist())), np.int64)
-    first = times[0][0]
-    if all(bool((told_once(part) == first).all()) for part in times):
-        return times[0][:1]
-    whole = times[0] if len(times) == 1 else np.concatenate(times)
-    found = np.empty(len(whole), np.int64)
-    count = int(tell_apart(np.ascontiguousarray(whole), found))
-    return np.unique(whole) if count < 0 else found[:count]
-
-
-def ranks_of(at: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Which of the times, which are in order and distinct, each of these is: the first is 1."""
-    if len(times) == 1:
-        return np.broadcast_to(FIRST_RANK, len(at))  # in memory it stands once
-    if times[-1] - times[0] == len(times) - 1:  # none is left out
-        return at - (times[0] - 1)
-    return np.searchsorted(times, at) + 1
-
-
-def is_in_order(times: np.ndarray) -> bool:
-    return bool((times[1:] >= times[:-1]).all())
-
-
-def cuts_of(times: list[np.ndarray], most: int) -> tuple[int, list[int]]:
-    """The coordinate that moves most, and where it is cut, so that at most so many of its numbers come together."""
-    if sum(len(part) for part in times) <= most:
-        return 0, []
-    numbers = [distinct([part[:, k] for part in times]) for k in range(times[0].shape[1])]
-    axis = max(range(len(numbers)), key=lambda k: len(numbers[k]))
-    return axis, numbers[axis][most::most].tolist()
-
-
-def split_at(rows: dict[str, Rows], axis: int, cut: int) -> tuple[dict[str, Rows], dict[str, Rows]]:
-    """The rows before a number of the coordinate that they are in the order of, and those from it on."""
-    here: dict[str, Rows] = {}
-    left: dict[str, Rows] = {}
-    for name, (lanes, times, diffs) in rows.items():
-        at = int(np.searchsorted(times[:, axis], cut))
-        here[name] = lanes[:, :at], times[:at], diffs[:at]
-        left[name] = lanes[:, at:], times[at:], diffs[at:]
-    return here, left
-
-
-def least_of(lower: Antichain, times: list[np.ndarray], upper: Antichain) -> list[int]:
-    """For each coordinate a number that is not above that of any time to come."""
-    if any(number > NEVER for time in lower for number in time):
-        return [min(numbers) for numbers in zip(*lower, strict=True)]
-    rows = [part.min(axis=0).tolist() for part in times if len(part)]  # nothing is older than what comes first
-    return [min(numbers) for numbers in zip(*rows, *upper, strict=True)]
-
-
-def in_order(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, axis: int = 0) -> Rows:
-    """The same rows in the order of their times, by one coordinate."""
-    if is_in_order(times[:, axis]):
-        return lanes, times, diffs
-    order = np.argsort(times[:, axis], kind="stable")
-    return lanes[:, order], times[order], diffs[order]

@@ -11,12 +11,15 @@ from __future__ import annotations
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.lower import Cell, Plan, Stage, lower
+from ebbflow.dataflow.lower import lower
+from ebbflow.dataflow.plan import Cell, Plan, Stage
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.stages import cut
-from ebbflow.expressions.interpreter import program
+from ebbflow.engine.tactics import reduction_of
+from ebbflow.expressions.program import program
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
+from ebbflow.operators.reduce.choose import described
 
 Notes = dict[int, list[str]]
 
@@ -108,10 +111,11 @@ def _of_family(plan: Plan, number: int, cell: Cell, family: int, several: bool) 
 def of_cell(plan: Plan, cell: Cell) -> list[str]:
     lines = []
     if cell.kind == kinds.REDUCE:
-        if cell.depth == 0 and not plan.general and cell.op != answers.USER_FUNCTION:
+        reduction = reduction_of(plan, cell)
+        if reduction.is_short:
             kept = "; its output is kept, for those who read it arranged" if cell.readers else "; keeps no output"
             lines.append(f"short cut: its times are totally ordered{kept}")
-        lines.append(f"tactic: {tactic(plan, cell)}")
+        lines.append(f"tactic: {described(reduction)}")
         if cell.op == answers.SUMMED:
             lines.append("keeps sums, no rows")
     if cell.kind == kinds.OUTSIDE and isinstance(cell.action, Stage):
@@ -119,18 +123,6 @@ def of_cell(plan: Plan, cell: Cell) -> list[str]:
     if cell.kind == kinds.SETTLE:
         lines.append("added up in each round, so that differences do not circulate")
     return lines + (exchanges(cell) if cell.kind in (kinds.REDUCE, kinds.SETTLE) else [])
-
-
-def tactic(plan: Plan, cell: Cell) -> str:
-    """How a reduction computes a key, in the glossary's words."""
-    if cell.op == answers.DISTINCT_BY_VALUE:
-        return "presence by value" + ("; by round, for keys that have a past" if cell.depth == 1 else "")
-    counts = cell.op in (answers.DISTINCT, answers.COUNTED)
-    if plan.general:
-        return "replay" + ("; chain scan, for keys whose times form a chain" if counts else "")
-    if cell.depth == 0 and cell.readers == 0 and (counts or cell.op == answers.SUMMED):
-        return "totals, a hash table of sums"
-    return "chain scan" + ("; insert only, while rows are only added" if cell.depth and counts else "")
 
 
 def exchanges(cell: Cell) -> list[str]:

@@ -5,20 +5,24 @@ Rule: every message says what happened, to which value, in which operator of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ebbflow.columns.lanes import from_lane
-from ebbflow.columns.schema import DIGITS
+from ebbflow.columns.schema import Type
+from ebbflow.columns.value_words import from_words
 from ebbflow.dataflow import nodes as n
-from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, WrongTime
-from ebbflow.expressions.interpreter import overflowed
-from ebbflow.limits import COPIES_KEPT, COUNTED, WORD
+from ebbflow.dataflow.plan import Cell
+from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, Place, WrongTime
+from ebbflow.expressions.columnwise import overflowed
+from ebbflow.limits import COPIES_KEPT, LARGEST_WORD, MOST_COUNTED
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce.window_order import MOST_CELLS, MOST_ROWS
-from ebbflow.trace import heap as h
+from ebbflow.trace import failures
 from ebbflow.trace import table as tables
 
-SMALLER = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
+SMALLER_STEPS = f"Advance in smaller steps, or spread the work over more workers.  {STAYS}"
 LOST = "Close the session and begin again; one with a checkpoint opens again with its last step."
 
 
@@ -31,80 +35,108 @@ def told(times: np.ndarray) -> str:
     return f" at time {first}" if len(rows) == 1 else f" at times from {first} to {last}"
 
 
+class Failure(NamedTuple):
+    """What a walk wrote down when it stopped, and how it is told."""
+
+    worker: Any
+    cell: Cell
+    name: str  # of the node, as the user calls it
+    place: Place | None  # in the user's file
+    when: str
+    word: int  # what the code says more of
+
+    @property
+    def group(self) -> str:
+        told_group = ", ".join(f"{key}={value!r}" for key, value in group_of(self.worker, self.cell).items())
+        return told_group or "of all rows"
+
+
 def refusal(worker) -> EbbflowError:
     """What to raise for the error that the worker's walk wrote down."""
     header, graph = worker.header, worker.plan.graph
     code, number = int(header.error), int(header.error_node)
     rank, word = int(header.error_rank), int(header.error_word)
-    if code == h.USED_UP:
+    if code == failures.USED_UP:
         what = (
             f"The memory of worker {worker.me}, {word * 8 / (1 << 20):,.0f} MB, does not hold what this step computes."
         )
-        return OutOfMemory(what, hint=SMALLER)
+        return OutOfMemory(what, hint=SMALLER_STEPS)
     cell = worker.plan.cells[number] if number >= 0 else holder_of(worker)
-    place, name = graph.places[cell.node], graph.called(cell.node)
     try:
         when = told(worker.time_of(np.array([rank])))
     except IndexError:
         when = ""
+    failed = Failure(worker, cell, graph.called(cell.node), graph.places[cell.node], when, word)
+    return numbers_refused(code, failed) or times_refused(code, failed)
+
+
+def numbers_refused(code: int, failed: Failure) -> EbbflowError | None:
+    """Numbers and counts that have no place in their words."""
+    worker, cell, name, place, when, word = failed
     match code:
-        case h.ROW_OVERFLOW:
-            stage = worker.stages[word]
-            exprs = [*stage.columns, *([] if stage.condition is None else [stage.condition])]
-            told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(header.refused).tolist())
-            return NumberOverflow(
-                f"{told_row.what.rstrip('.')}{when}.",
-                at=graph.places[stage.node] if stage.node >= 0 else place,
-                hint=f"{told_row.hint} {STAYS}",
-            )
-        case h.OVERFLOW if cell.kind == kinds.REDUCE:
-            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
+        case failures.ROW_OVERFLOW:
+            return row_refused(failed)
+        case failures.OVERFLOW if cell.kind == kinds.REDUCE:
             sum_, leaves, hint = aggregate_of(worker, cell, word)
-            what = f"{sum_} in {name} {leaves}, for the group {group or 'of all rows'}{when}."
+            what = f"{sum_} in {name} {leaves}, for the group {failed.group}{when}."
             return NumberOverflow(what, at=place, hint=f"{hint}{STAYS}")
-        case h.OVERFLOW:
+        case failures.OVERFLOW:
             return NumberOverflow(f"A number in {name} leaves 64 bits{when}.", at=place, hint=STAYS)
-        case h.DIFF_OVERFLOW:
+        case failures.DIFF_OVERFLOW:
             what = f"{row_told(worker, cell)} would be there {word:,} times in {name}{when}; at most {COPIES_KEPT:,} "
             return NumberOverflow(f"{what}copies of a row can be kept.", at=place, hint=STAYS)
-        case h.SUM_OVERFLOW:
-            what = f"{row_told(worker, cell)} would be there more than {WORD:,} times in {name}{when}"
+        case failures.SUM_OVERFLOW:
+            what = f"{row_told(worker, cell)} would be there more than {LARGEST_WORD:,} times in {name}{when}"
             return NumberOverflow(f"{what}: its diffs leave 64 bits.", at=place, hint=STAYS)
-        case h.PRODUCT_OVERFLOW:
+        case failures.PRODUCT_OVERFLOW:
             what = f"{name} pairs {abs(word):,} copies of a row with so many of another{when} that the product"
-            return NumberOverflow(f"{what} leaves 62 bits; at most {COUNTED:,} can be counted.", at=place, hint=STAYS)
-        case h.COUNT_OVERFLOW:
-            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
-            what = f"The group {group or 'of all rows'} of {name} has more than {COUNTED:,} rows{when}, copies and"
+            most = f"at most {MOST_COUNTED:,} can be counted"
+            return NumberOverflow(f"{what} leaves 62 bits; {most}.", at=place, hint=STAYS)
+        case failures.COUNT_OVERFLOW:
+            what = f"The group {failed.group} of {name} has more than {MOST_COUNTED:,} rows{when}, copies and"
             return NumberOverflow(f"{what} corrections counted.", at=place, hint=STAYS)
-        case h.PARTITION_OVERFLOW:
-            group = ", ".join(f"{key}={value!r}" for key, value in group_of(worker, cell).items())
-            what = f"The partition {group or 'of all rows'} of {name} has {word:,} rows{when}, copies counted; a window"
-            return NumberOverflow(
-                f"{what} numbers {MOST_CELLS:,} one by one, and ranks {MOST_ROWS:,}.", at=place, hint=STAYS
-            )
-        case h.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
-            most = (1 << int(header.bits)) - 1
-            return NumberOverflow(
-                f"A row waits for round {word:,} of its loop{when}; loops here have at most {most:,}.",
-                at=place,
-                hint=STAYS,
-            )
-        case h.ROUNDS_OVERFLOW:
-            most = (1 << int(header.bits)) - 1
+        case failures.PARTITION_OVERFLOW:
+            what = f"The partition {failed.group} of {name} has {word:,} rows{when}, copies counted; a window"
+            most = f"numbers {MOST_CELLS:,} one by one, and ranks {MOST_ROWS:,}"
+            return NumberOverflow(f"{what} {most}.", at=place, hint=STAYS)
+    return None
+
+
+def row_refused(failed: Failure) -> EbbflowError:
+    """A row for which an expression overflowed."""
+    worker = failed.worker
+    stage, graph = worker.stages[failed.word], worker.plan.graph
+    exprs = [*stage.columns, *([] if stage.condition is None else [stage.condition])]
+    told_row = overflowed(exprs, stage.schema, worker.pool, worker.heap.vector(worker.header.refused).tolist())
+    return NumberOverflow(
+        f"{told_row.what.rstrip('.')}{failed.when}.",
+        at=graph.places[stage.node] if stage.node >= 0 else failed.place,
+        hint=f"{told_row.hint} {STAYS}",
+    )
+
+
+def times_refused(code: int, failed: Failure) -> EbbflowError:
+    """Rounds and times beyond those that there can be."""
+    worker, cell, name, place, when, word = failed
+    most = (1 << int(worker.header.bits)) - 1
+    match code:
+        case failures.ROUNDS_OVERFLOW if cell.kind == kinds.WAIT:
+            what = f"A row waits for round {word:,} of its loop{when}; loops here have at most {most:,}."
+            return NumberOverflow(what, at=place, hint=STAYS)
+        case failures.ROUNDS_OVERFLOW:
             return NeverSettles(f"A loop went round {most:,} times and still changes{when}.", at=place, hint=STAYS)
-        case h.LIMIT_REACHED:
+        case failures.LIMIT_REACHED:
             return NeverSettles(
                 f"The loop of {name} still changes{when} after the {word:,} rounds it was given.",
                 at=place,
                 hint=f'Give it more with max_rounds=, or take what it has with on_limit="return".  {STAYS}',
             )
-        case h.BACKWARDS:
-            what = "a change" if len(graph.coordinates) == 1 else "a coordinate of a change"
+        case failures.BACKWARDS:
+            what = "a change" if len(worker.plan.graph.coordinates) == 1 else "a coordinate of a change"
             return WrongTime(
                 f"delay moves {what} back{when}: to {word}.", at=place, hint="A delay may only add to a time."
             )
-        case h.TOO_MANY_TIMES:
+        case failures.TOO_MANY_TIMES:
             return NumberOverflow(
                 "More distinct times are alive at once than can be told apart.",
                 at=place,
@@ -132,22 +164,26 @@ def refuse_broken(workers) -> None:
 def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
     """The aggregate that found no room: what it is called, how it left its type, and what to do."""
     match worker.plan.graph.nodes[cell.node]:
-        case n.Reduce(source, _, n.Aggregates(aggregates)) if aggregates[number].column is not None:
-            each = aggregates[number]
+        case n.Reduce(source, _, n.Aggregates(aggregates), gives) if (
+            each := aggregates[answered(number, (gives[a.name] for a in aggregates))]
+        ).column is not None:
             assert each.column is not None
             said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
             if worker.plan.graph.schemas[source][each.column].name == "decimal":
                 hint = (
                     f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
                 )
-                return said, f"needs more than {DIGITS} digits", hint
+                return said, f"needs more than {gives[each.name].precision} digits", hint
             return said, "leaves 64 bits", ""
-        case n.Reduce(source, _, n.Window(_, functions)) if functions[number].column is not None:
-            over = functions[number]
+        case n.Reduce(source, _, n.Window(_, functions), gives) if (
+            over := functions[answered(number, (gives[f.name] for f in functions))]
+        ).column is not None:
             decimal = worker.plan.graph.schemas[source][over.column or ""].name == "decimal"
             return (
-                f'"{over.name}", a {over.op} over rows,',
-                f"needs more than {DIGITS} digits" if decimal else "leaves 64 bits",
+                f"a {over.op} over rows"
+                if (over.column or "").startswith("_")
+                else f"{over.op}({over.column}) over rows",
+                f"needs more than {gives[over.name].precision} digits" if decimal else "leaves 64 bits",
                 "",
             )
     return "A sum", "leaves 64 bits", ""
@@ -173,14 +209,15 @@ def holder_of(worker):
 def row_told(worker, cell) -> str:
     """The row that was refused, if it is known: the columns in which it came."""
     lanes = worker.heap.vector(worker.header.refused).tolist()
-    names = cell.key + cell.values if cell.kind in (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE) else cell.schema.names
-    graph, node = worker.plan.graph, worker.plan.graph.nodes[cell.node]
-    schemas = [cell.schema, *(graph.schemas[source] for source in n.sources_of(node))]
+    taken = cell.taken(worker.plan.graph)
+    if not lanes or len(lanes) > taken.width:
+        return "A row"
     told = []
-    for name, lane in zip(names, lanes, strict=False):
-        type_ = next((schema[name] for schema in schemas if name in schema), None)
-        told.append(f"{name}={lane if type_ is None else from_lane(lane, type_, worker.pool)!r:.60}")
-    return f"The row {', '.join(told)}" if told and len(lanes) <= len(names) else "A row"
+    for at, field in zip(taken.starts, taken, strict=True):
+        if at + field.type.words <= len(lanes):
+            value = from_words(lanes[at : at + field.type.words], field.type, worker.pool)
+            told.append(f"{field.name}={value!r:.60}")
+    return f"The row {', '.join(told)}"
 
 
 def group_of(worker, cell) -> dict[str, object]:
@@ -191,6 +228,15 @@ def group_of(worker, cell) -> dict[str, object]:
         key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
     else:
         key = cell.key
-    return {
-        name: from_lane(worker.H[at + i], schema[name], worker.pool) for i, name in enumerate(key) if name in schema
-    }
+    found = {}
+    for name in key:
+        words = schema[name].words if name in schema else 1
+        if name in schema:
+            found[name] = from_words([worker.H[at + i] for i in range(words)], schema[name], worker.pool)
+        at += words
+    return found
+
+
+def answered(number: int, gives: Iterable[Type]) -> int:
+    """Which of several results a word of them all is a word of."""
+    return [i for i, type_ in enumerate(gives) for _ in range(type_.words)][number]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.native.memory import RESERVED, all_open
+from ebbflow.native.memory import RESERVED_ONLY, all_open
 
 ROOM = 1 << 23  # words at first
 GROWTH = 8
@@ -75,7 +75,7 @@ def reserve_rows(lanes: int, room: int) -> np.ndarray:
 
 def reserved(words: int) -> mmap.mmap:
     """Zeros that are not memory before they are written."""
-    made = mmap.mmap(-1, 8 * words, flags=RESERVED)
+    made = mmap.mmap(-1, 8 * words, flags=RESERVED_ONLY)
     first = np.frombuffer(made, np.int64).ctypes.data // 8 - 1
     all_open(first, first + words)  # a heap may have lain there
     return made

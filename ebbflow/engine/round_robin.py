@@ -10,20 +10,13 @@ process.
 
 from __future__ import annotations
 
-from ebbflow.engine.walk import AT_BARRIER, FINISHED, FULL, NOTHING, Instruction, least_in, walk
+from ebbflow.engine.walk import AT_BARRIER, FINISHED, Instruction, least_in, walk
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
-from ebbflow.operators.edges import receive_at
 from ebbflow.operators.exchange.outbox import least_in_outbox, outbox_for
-from ebbflow.operators.node import (
-    Bucket,
-    Node,
-    PendingRow,
-    row_lanes,
-)
-from ebbflow.trace.heap import (
-    Worker,
-)
+from ebbflow.operators.exchange.receive import receive_at
+from ebbflow.operators.node import NOTHING, Bucket, Node, PendingRow, row_lanes
+from ebbflow.trace.worker_fields import Worker
 
 
 @kernel
@@ -58,17 +51,18 @@ def agree(at: Words, count: int) -> None:
 
 
 @kernel
-def take_turns(at: Words, count: int, turn: int, alone: int) -> int:
-    """Walk one worker after the other, from `turn` on.
+def take_turns(at: Words, count: int, turn: int, alone: int, fuel: int) -> int:
+    """Walk one worker after the other, from `turn` on, until one of them has used so much fuel, over all its turns.
 
     leaves: the number of the worker that needs Python, its reason in REASON; `count` when all have finished or, if
             they are not alone, when all have come to the barrier.
     """
+    for i in range(count):
+        Worker(at[i]).fuel = fuel
     i = turn
     while True:
         while i < count:
             worker = Worker(at[i])
-            worker.fuel = FULL
             reason = walk(worker)
             worker.reason = reason
             if reason != FINISHED and reason != AT_BARRIER:

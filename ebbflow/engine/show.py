@@ -13,13 +13,12 @@ from typing import Any
 
 from ebbflow.native.structs import Address, Words
 from ebbflow.operators import node as kinds
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as tables
 from ebbflow.trace.segment import Entry, diff_of, rank_of
+from ebbflow.trace.worker_fields import Worker
 
-KINDS = ("input", "arrange", "reduce", "output", "join", "pass", "outside", "delay", "settle", "wait")
+KIND_NAMES = ("input", "arrange", "reduce", "output", "join", "pass", "outside", "delay", "settle", "wait")
 MOST_KEYS, MOST_ENTRIES = 20, 100  # that are shown unless more are asked for
-_OF_OUTPUTS = ("rows", "index", "shows_wide", "direct_at", "direct_step", "direct_room", "direct_rows", "direct_times")
 _OF_OTHERS = ("left", "left_family", "right", "right_family", "projection", "call_args", "spec", "buffer")
 
 
@@ -64,7 +63,7 @@ def _short(word: Any) -> str:
     return str(word) if word else ""
 
 
-def show_worker(worker: h.Worker, empty: bool = False) -> str:
+def show_worker(worker: Worker, empty: bool = False) -> str:
     """The header of a heap."""
     return "\n".join(lines_of(worker, ("free",), empty))
 
@@ -72,9 +71,10 @@ def show_worker(worker: h.Worker, empty: bool = False) -> str:
 def show_node(node: kinds.Node, empty: bool = False) -> str:
     """A node, and its table and tally."""
     is_output, is_join = node.kind == kinds.OUTPUT, node.kind == kinds.JOIN
-    leave_out = _OF_OTHERS if is_output else (*_OF_OUTPUTS, "sides", "side_rows", "wait_lane")
+    theirs = (name for kind, names in kinds.OF_KIND.items() if kind != node.kind for name in names)
+    leave_out = _OF_OTHERS if is_output else (*theirs, "sides", "side_rows")
     first, *lines = lines_of(node, leave_out if is_output or is_join else (*leave_out, *_OF_OTHERS[:5]), empty)
-    lines[:0] = [f"{first}: {KINDS[int(node.kind)]} {int(node.number)}"]
+    lines[:0] = [f"{first}: {KIND_NAMES[int(node.kind)]} {int(node.number)}"]
     if node.table:
         lines += lines_of(node.table, empty=empty)
     if node.tally:
@@ -119,7 +119,7 @@ def show_table(table: tables.Table, most: int = MOST_KEYS) -> str:
     return "\n".join(lines)
 
 
-def show_heap(worker: h.Worker, node: int | None = None, empty: bool = False) -> str:
+def show_heap(worker: Worker, node: int | None = None, empty: bool = False) -> str:
     """The header and the nodes of a heap, or one node of it with the keys of its table."""
     nodes = [kinds.Node(int(worker.nodes[i])) for i in range(int(worker.node_count))]
     if node is None:

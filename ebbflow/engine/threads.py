@@ -22,24 +22,21 @@ from ebbflow.errors import NoThread
 from ebbflow.native.kernel import CACHE_LINE, address_of, cache_lines, inline, kernel, wrap_around
 from ebbflow.native.memory import H, call_back, load_shared, store_shared, yield_core
 from ebbflow.native.structs import Words
-from ebbflow.operators.exchange.barrier import STOPPED
-from ebbflow.trace.heap import Worker
+from ebbflow.operators.exchange.barrier import SPINS, STOPPED
+from ebbflow.trace.worker_fields import Worker
 from ebbflow.turns import working_for
 
 Job = Callable[[int], int]  # what is to be done in Python, given what the walk came back for
 
 # ---- a post: lines of words, so that no two who write share one --------------------------------------
-CALLED, ORDER, HEADER, IS_OVER = 0, 1, 2, 3  # the dispatcher's: the next order; the last given; the worker's header
-WAIT, WAKE = 4, 5  # the functions of a semaphore, which nobody writes to
-DOING, DONE, ANSWER = (
-    CACHE_LINE,
-    CACHE_LINE + 1,
-    CACHE_LINE + 2,
-)  # written by the thread: the order it runs; the last one done
+# The dispatcher's: the next order; the last given; the worker's header; whether the thread shall leave.
+CALLED, ORDER, WORKER_HEADER, IS_OVER = 0, 1, 2, 3
+WAIT_CALL, WAKE_CALL = 4, 5  # the functions of a semaphore, which nobody writes to
+# Written by the thread: the order it runs; the last one done; what its walk came back for.
+DOING, ORDER_DONE, ANSWER = CACHE_LINE, CACHE_LINE + 1, CACHE_LINE + 2
 AWAKE, HEARD = 2 * CACHE_LINE, 3 * CACHE_LINE  # the semaphores, a cache line each: there is work; there is an answer
 POST = 4 * CACHE_LINE
-LEAVES = -1  # in place of what the walk came back for
-SPINS = 2000  # polls before the core is yielded
+THREAD_LEAVES = -1  # in place of what the walk came back for
 FOR_ORDERS, FOR_ANSWERS = 2048, 256  # how often it is yielded before sleeping: for 1 ms, and 0.1 ms
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -67,31 +64,31 @@ def wait_for_change(at: int, word: int, turns: int) -> bool:
 @kernel
 def answer(post: Words, told: int) -> None:
     """The order is done, with result `told`.  If the walk did not finish, workers at its barrier are released."""
-    worker = Worker(post[HEADER])
+    worker = Worker(post[WORKER_HEADER])
     if worker and worker.barrier and told != FINISHED:
         store_shared(worker.barrier + STOPPED, 1)
     post[ANSWER] = told
-    store_shared(post + DONE, post[DOING])
-    call_back(post[WAKE], semaphore(post + HEARD))
+    store_shared(post + ORDER_DONE, post[DOING])
+    call_back(post[WAKE_CALL], semaphore(post + HEARD))
 
 
 @kernel
 def stand_by(post: Words) -> int:
     """Wait for orders and walk, again and again, until Python is needed.  Returns what for: what the walk came back
-    for, PAUSED if it has not begun, or LEAVES.
+    for, PAUSED if it has not begun, or THREAD_LEAVES.
     """
     while True:
-        done = post[DONE]
+        done = post[ORDER_DONE]
         is_patient = done > 0
         while load_shared(post + ORDER) == done:
             if load_shared(post + IS_OVER):
-                return LEAVES
+                return THREAD_LEAVES
             is_patient |= load_shared(post + CALLED) > done
             if not is_patient or not wait_for_change(post + ORDER, done, FOR_ORDERS):
                 is_patient = False
-                call_back(post[WAIT], semaphore(post + AWAKE))
+                call_back(post[WAIT_CALL], semaphore(post + AWAKE))
         post[DOING] = done + 1
-        worker = Worker(post[HEADER])
+        worker = Worker(post[WORKER_HEADER])
         if worker == 0:
             return PAUSED
         worker.fuel = FULL
@@ -106,7 +103,7 @@ def call_up(at: int, count: int) -> None:
     """There will be orders for the posts from `at` on: wake their threads."""
     for post in range(at, at + POST * count, POST):
         store_shared(post + CALLED, H[post + ORDER] + 1)
-        call_back(H[post + WAKE], semaphore(post + AWAKE))
+        call_back(H[post + WAKE_CALL], semaphore(post + AWAKE))
 
 
 @kernel
@@ -114,15 +111,15 @@ def give_orders(at: int, count: int) -> None:
     """An order for each post."""
     for post in range(at, at + POST * count, POST):
         store_shared(post + ORDER, H[post + ORDER] + 1)
-        call_back(H[post + WAKE], semaphore(post + AWAKE))
+        call_back(H[post + WAKE_CALL], semaphore(post + AWAKE))
 
 
 @kernel
 def wait_for(post: Words) -> bool:
     """Wait for the answer to the last order; whether it is there.  It may not be, where a signal came instead."""
-    wait_for_change(post + DONE, post[ORDER] - 1, FOR_ANSWERS)
-    call_back(post[WAIT], semaphore(post + HEARD))
-    return load_shared(post + DONE) == post[ORDER]
+    wait_for_change(post + ORDER_DONE, post[ORDER] - 1, FOR_ANSWERS)
+    call_back(post[WAIT_CALL], semaphore(post + HEARD))
+    return load_shared(post + ORDER_DONE) == post[ORDER]
 
 
 class Post:
@@ -133,8 +130,9 @@ class Post:
         self.job: Job | None = None
         self.error: BaseException | None = None
         self.asked_by = 0  # the thread that gave the order
-        words[HEADER] = header
-        words[WAIT], words[WAKE] = (ctypes.cast(f, ctypes.c_void_p).value for f in (_libc.sem_wait, _libc.sem_post))
+        words[WORKER_HEADER] = header
+        calls = _libc.sem_wait, _libc.sem_post
+        words[WAIT_CALL], words[WAKE_CALL] = (ctypes.cast(f, ctypes.c_void_p).value for f in calls)
         for at in (AWAKE, HEARD):
             if _libc.sem_init(ctypes.c_void_p(words[at:].ctypes.data), 0, 0):
                 raise NoThread("Workers in threads need semaphores, which this system refuses.")
@@ -143,10 +141,10 @@ class Post:
         """What the thread runs."""
         wrap_around()
         told = PAUSED
-        while told != LEAVES:
+        while told != THREAD_LEAVES:
             try:
                 told = int(stand_by(self.at))
-                if told != LEAVES:
+                if told != THREAD_LEAVES:
                     assert self.job is not None
                     with working_for(self.asked_by):
                         found = self.job(told)

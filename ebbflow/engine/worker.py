@@ -9,45 +9,39 @@ Rule: a worker deals with cells and rows; which times are complete, and what oth
 from __future__ import annotations
 
 import time
-from dataclasses import astuple
-from functools import reduce
+from collections.abc import Callable
 
 import numpy as np
 
 from ebbflow import events, interrupts
-from ebbflow.columns.lanes import float_to_lane, to_lane
-from ebbflow.columns.schema import DOUBLE, PRECISION, Schema, Type
-from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.aggregates import kind_of, split
-from ebbflow.dataflow.lower import Begin, Cell, End, Pipe, Plan, Stage
-from ebbflow.dataflow.windows import FUNCTIONS, WHOLE, Reach, reach_of
+from ebbflow.dataflow.plan import Plan
+from ebbflow.engine import feed, quick_step, take, tidy, undo
 from ebbflow.engine import walk as w
 from ebbflow.engine.callbacks import Callbacks
 from ebbflow.engine.compact_times import compact_times
+from ebbflow.engine.plan_layout import PlanLayout
 from ebbflow.engine.result_buffer import ResultBuffer
-from ebbflow.expressions.interpreter import REGISTERS, STEP, program, runs_in_blocks
-from ebbflow.limits import COLUMNS, WORKERS, rounds
+from ebbflow.expressions.opcodes import REGISTERS
+from ebbflow.limits import rounds
 from ebbflow.native.kernel import address_of
 from ebbflow.native.structs import Words
-from ebbflow.operators import block, consolidate, edges
+from ebbflow.operators import block, consolidate
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier
-from ebbflow.operators.reduce import answers, ordered_values, window_order
-from ebbflow.operators.reduce.totals import accumulators
+from ebbflow.operators.exchange.receive import receive_at
+from ebbflow.operators.reduce.choose import TACTICS
 from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
-from ebbflow.trace import table as tables
-from ebbflow.trace import tally as tallies
+from ebbflow.trace import worker_fields
 from ebbflow.trace.clock import intern_rows, mark_complete, respread
-from ebbflow.trace.table import resize
+from ebbflow.trace.reserved_heap import Heap
+from ebbflow.trace.worker_fields import Vector
 
 TRIM_SECONDS = 0.25  # what a load leaves goes at its end; what each small step needs again stays
-KEYED = (kinds.ARRANGE, kinds.REDUCE, kinds.SETTLE)  # the order in which rows come is nothing to them
 NO_TIMES = np.empty(0, np.int64)
 FORGET_TIMES = 4096  # interned times beyond those in use, before they are looked through
-WORKERS_AT_MOST = WORKERS
-LIMITS = {"seal_rows": "seal", "keep_records": "keep", "effort": "effort", "near_slots": "cached_slots"}
-LIMITS["index_rows"] = "index_rows"
+LIMIT_FIELDS = {"seal_rows": "seal", "keep_records": "keep", "effort": "effort", "near_slots": "cached_slots"}
+LIMIT_FIELDS |= {"index_rows": "index_rows", "index_entries": "index_entries"}
 
 
 class Worker:
@@ -63,7 +57,7 @@ class Worker:
         **limits: int,
     ):
         self.plan, self.me, self.pool = plan, me, pool
-        self.heap = heap = h.Heap(reserve, None if base is None else base + me * (reserve or 0))
+        self.heap = heap = Heap(reserve, None if base is None else base + me * (reserve or 0))
         self.H, self.W, self.header = heap.H, heap.W, heap.header
         self.callbacks = Callbacks(plan, pool)
         bits = rounds(plan.depth).bit_length()
@@ -74,253 +68,25 @@ class Worker:
         self.header.general = int(plan.general)
         self.header.workers, self.header.me = workers, me
         self.header.pool = pool.address
-        # where it is written that the text pool lies there, in this process
-        self.pool_words = [self.W + h.Worker.FIELDS["pool"].offset]
         for name, value in limits.items():
-            setattr(self.header, LIMITS[name], value)
+            setattr(self.header, LIMIT_FIELDS[name], value)
         if plan.general:
             respread(self.header, 64)
-        self.lay_out()
-        self.saved: list[tuple[h.Vector, np.ndarray]] | None = None  # what an advance found waiting
+        layout = PlanLayout(plan, heap, pool, self.shift)
+        self.at, self.nodes, self.widest = layout.at, layout.nodes, layout.widest
+        self.program, self.around = layout.program, layout.around
+        self.stages, self.pool_words = layout.stages, layout.pool_words
+        self.saved: list[tuple[Vector, np.ndarray]] | None = None  # what an advance found waiting
         self.step = 0
         self.kept = 0  # up to which step nothing is taken back
         self.trim_at = 0.0  # when memory may next be returned to the system
         self.forget_times = self.forget_at = forget_times
         self.slice_times = np.empty(0, np.int64)  # with one coordinate: those of the slice, in order
         self.moment = np.zeros(1, np.int64)  # the same where a slice has one
+        self.walk: Callable[[worker_fields.Worker], int] = w.walk  # who looks at each node takes it in steps
         self.stopped = False  # set by whoever waits for this worker's thread, when a person has had enough
         self.inputs = {name: self.at[cell.number] for name, cell in plan.inputs.items()}
-        self.outputs = {name: (self.at[cell.number], len(cell.schema)) for name, cell in plan.outputs.items()}
-
-    # ---- the plan, as words -----------------------------------------------------------------
-
-    def lay_out(self) -> None:
-        plan, heap, header = self.plan, self.heap, self.header
-        self.stages: dict[int, Stage] = {}  # by address, for what is told of a row that overflowed
-        self.at = [kinds.Node(heap.zeros(kinds.Node.SIZE)) for _ in plan.cells]
-        self.nodes = heap.keep(self.at)
-        self.widest = max((max(len(c.schema), len(c.key) + len(c.values)) for c in plan.cells), default=0)
-        assert self.widest <= COLUMNS, "the rules let no wider collection pass"
-        for v in (header.row, header.row2, header.want):  # rows in passing: lanes, or an expression's registers
-            h.reserve(header, v, self.widest + REGISTERS)
-        header.nodes, header.node_count = Words(self.nodes), len(self.at)
-        header.block = h.alloc(header, block.Block.SIZE)
-        for cell in plan.cells:
-            self.lay_node(cell)
-        out_of: dict[int, list[int]] = {cell.number: [] for cell in plan.cells}
-        for cell in plan.cells:
-            for pipe in cell.pipes:
-                out_of[pipe.source.number].append(self.lay_edge(pipe, cell))
-        for cell in plan.cells:
-            a = self.at[cell.number]
-            a.edges, a.edge_count = Words(heap.keep(out_of[cell.number])), len(out_of[cell.number])
-            for family in (0, 1):
-                readers = [
-                    word
-                    for join in plan.cells
-                    if join.kind == kinds.JOIN
-                    for on_left, side in ((1, join.left), (0, join.right))
-                    if side is not None and side.cell is cell and side.family == family
-                    for word in (self.at[join.number], on_left)
-                ]
-                a.readers[family].joins = Words(heap.keep(readers))
-                a.readers[family].count = len(readers) // 2
-            if a.tally:
-                self.lay_way_out(cell, a.tally)
-        self.program = self.lay_program()
-
-    def lay_way_out(self, cell: Cell, ty: tallies.Tally) -> None:
-        """Whether some output may show a tally's corrections in their order, and whether one output takes them all."""
-        to = [(pipe, other) for other in self.plan.cells for pipe in other.pipes if pipe.source is cell]
-        ty.sorts = int(any(other.kind not in KEYED for _, other in to))
-        if len(to) == 1 and int(self.header.workers) == 1:
-            ((pipe, other),) = to
-            is_as_said = other.kind == kinds.OUTPUT and not pipe.stages and pipe.sign == 1
-            if is_as_said and is_consolidated(other, self.plan):
-                ty.output = self.at[other.number]
-
-    def lay_node(self, cell: Cell) -> None:
-        heap, a = self.heap, self.at[cell.number]
-        a.kind, a.number, a.lanes = cell.kind, cell.number, len(cell.schema)
-        a.op, a.depth = cell.op, cell.depth
-        a.least = w.NOTHING
-        a.most_rounds = -1
-        if cell.kind == kinds.ARRANGE:
-            self.lay_table(a, len(cell.key), [2 + len(cell.values)])
-        elif cell.kind == kinds.SETTLE:
-            self.lay_table(a, len(cell.key), [], 2)
-            if cell.limit is not None:
-                a.most_rounds, a.rounds_field = cell.limit, self.shift[cell.depth - 1]
-        elif cell.kind == kinds.REDUCE:
-            self.lay_reduce(cell, a)
-        elif cell.kind == kinds.JOIN:
-            assert cell.left is not None and cell.right is not None
-            a.left, a.left_family = self.at[cell.left.cell.number], cell.left.family
-            a.right, a.right_family = self.at[cell.right.cell.number], cell.right.family
-            words: list[int] = []
-            for _, side, column in cell.columns:
-                family = (cell.left, cell.right)[side]
-                if column in family.key:
-                    words += [0, family.key.index(column)]
-                else:
-                    words += [1 + side, family.values.index(column)]
-            a.projection = Words(heap.keep(words))
-        elif cell.kind == kinds.OUTPUT:
-            a.raw = int(is_consolidated(cell, self.plan))
-        elif cell.kind == kinds.DELAY:
-            assert isinstance(cell.action, n.Delay)
-            delay = program(cell.action.times, None, coordinates_schema(self.plan), self.pool)
-            assert delay is not None, "the rules let pass only what runs inside"
-            a.spec = Words(self.keep_program(delay))
-        elif cell.kind == kinds.WAIT:
-            assert isinstance(cell.action, n.Wait)
-            a.wait_lane, a.rounds_field = cell.schema.index(cell.action.column), self.shift[cell.depth - 1]
-            if cell.limit is not None:
-                a.most_rounds = cell.limit
-
-    def lay_table(self, a: kinds.Node, keys: int, widths: list[int], width: int = 0, folds: int = 0) -> None:
-        tb = tables.Table(self.heap.zeros(tables.Table.SIZE))
-        a.table = tb
-        tb.keys, tb.families, tb.folds = keys, len(widths), Words(folds)
-        tb.record = keys + tables.marks_words(len(widths))
-        tb.mask = -1
-        tb.sweep_at = 1024
-        for i, words in enumerate(widths or [width]):
-            tb.widths[i] = words
-        resize(self.header, tb, 16)
-
-    def lay_reduce(self, cell: Cell, a: kinds.Node) -> None:
-        heap = self.heap
-        node = self.plan.graph.nodes[cell.node]
-        assert isinstance(node, n.Reduce)
-        source = self.plan.graph.schemas[node.source]
-        outs = len(node.schema) - len(cell.key)
-        widths = [2 + len(cell.values), 2 + outs]
-        folds = 0
-        if cell.op == answers.COUNTED:
-            a.spec = Words(heap.keep([outs]))
-        elif cell.op == answers.SUMMED:
-            assert isinstance(node.reducer, n.Aggregates)
-            columns, spec = summed(node.reducer, cell.values, source)
-            words = accumulators.sums_spec(columns)
-            folds = heap.keep(words)
-            widths.append(2 + words[0])
-            a.spec = Words(heap.keep(spec))
-        elif cell.op == answers.BAGGED:
-            assert isinstance(node.reducer, n.Aggregates)
-            a.spec = Words(heap.keep(bagged(node.reducer, cell.values, source)))
-        elif cell.op == answers.TOPPED:
-            assert isinstance(node.reducer, n.Top)
-            a.spec = Words(heap.keep(topped(node.reducer, cell.values, source)))
-        elif cell.op == answers.WINDOWED:
-            assert isinstance(node.reducer, n.Window)
-            a.spec = Words(heap.keep(windowed(node.reducer, cell.values, source)))
-        self.lay_table(a, len(cell.key), widths, folds=folds)
-        a.table.hangs_index = int(cell.op == answers.WINDOWED)
-        short = cell.depth == 0 and not self.plan.general and cell.op != answers.USER_FUNCTION
-        a.short = int(short)
-        a.kept = int(not short or cell.readers > 0)
-        if is_running(cell, self.plan):
-            self.lay_tally(cell, a)
-
-    def lay_tally(self, cell: Cell, a: kinds.Node) -> None:
-        """A reduction that keeps sums alone."""
-        ty = tallies.Tally(self.heap.zeros(tallies.Tally.SIZE))
-        a.tally = ty
-        ty.keys, ty.mask = len(cell.key), -1
-        folds = int(a.table.folds)
-        ty.words = accumulators.Sums(folds).words if folds else 1
-        if len(cell.pipes) == 1 and int(self.header.workers) == 1:
-            source = cell.pipes[0].source
-            ty.eager = 2 if source.kind == kinds.INPUT else int(is_running(source, self.plan))
-
-    def lay_edge(self, pipe: Pipe, to: Cell) -> int:
-        heap = self.heap
-        mask = -1
-        if pipe.keeps is not None:
-            one = (1 << (int(self.header.bits) + 1)) - 1
-            mask = sum(one << self.shift[d - 1] for d in pipe.keeps if d <= self.plan.depth)
-        stages = [self.lay_stage(stage) for stage in pipe.stages]
-        a = self.at[to.number]
-        if to.partition_key is not None and not a.partition_lanes:
-            names = to.key if to.key else to.schema.names
-            lanes = [names.index(name) for name in to.partition_key]
-            a.partition_lanes = Words(heap.keep([len(lanes), *lanes]))
-        laid = edges.Edge(heap.zeros(edges.Edge.SIZE + len(stages)))
-        laid.to, laid.sign, laid.mask = self.at[to.number], pipe.sign, mask
-        laid.add = sum(1 << self.shift[d - 1] for d in pipe.rises)
-        laid.field = self.shift[pipe.rises[-1] - 1] if pipe.limit is not None and pipe.rises else 0
-        laid.most = pipe.limit if pipe.limit is not None and pipe.rises else -1
-        laid.raises = int(to.limit is not None)
-        laid.exchange = int(id(pipe) not in to.local)
-        laid.stage_count = len(stages)
-        laid.to_lanes = len(to.key) + len(to.values) if to.kind in (kinds.ARRANGE, kinds.REDUCE) else len(to.schema)
-        for i, stage in enumerate(stages):
-            laid.stages[i] = stage
-        return laid
-
-    def lay_stage(self, stage: Stage) -> int:
-        lanes = stage.as_copy()
-        if lanes is not None:
-            return self.heap.keep([block.COPY, len(lanes), *lanes])
-        words = program(stage.columns, stage.condition, stage.schema, self.pool)
-        assert words is not None, "what does not run inside is a cell of its own"
-        blocked = int(runs_in_blocks(words))
-        laid = self.heap.keep([block.PROGRAM, self.keep_program(words), len(stage.schema), len(stage.columns), blocked])
-        self.stages[laid] = stage
-        return laid
-
-    def keep_program(self, words) -> int:
-        """The address of an expression's program, which may refer to the text pool."""
-        at = self.heap.keep(words)
-        steps = words[: 1 + int(words[0]) * STEP]  # behind them are tables, of any numbers
-        self.pool_words += [at + int(i) for i in np.flatnonzero(steps == self.pool.address)]
-        return at
-
-    def lay_program(self) -> int:
-        plan = self.plan
-        bits = int(self.header.bits)
-        one = (1 << (bits + 1)) - 1
-        masks = [sum(one << s for s in self.shift[:d]) for d in range(plan.depth + 1)]
-        code: list[list[int]] = []
-        open_: list[int] = []
-        around: list[Begin] = []
-        self.around: list[tuple[Begin, ...]] = []  # the loops around each instruction
-        several = int(self.header.workers) > 1
-        # the cells whose rows went out since workers last met, as they do at the head of a loop and where it ends
-        since = {cell.number for cell in plan.inputs.values()}
-        for part in plan.program:
-            if isinstance(part, Begin):
-                around.append(part)
-                open_.append(len(code))
-                code.append([w.LOOP, 0, masks[part.depth - 1], masks[part.depth]])
-                since = set()
-            elif isinstance(part, End):
-                begin = open_.pop()
-                code.append([w.END, begin, 0, 0])
-                self.around.append(tuple(around))
-                around.pop()
-                code[begin][1] = len(code)
-                since = set()
-            else:
-                if several and sends(part, since):
-                    code.append([w.SYNC, 0, 0, 0])
-                    since = set()
-                a = self.at[part.number]
-                a.position = len(code)
-                code.append([w.NODE_AT, a, 0, 0])
-                since.add(part.number)
-            self.around += [tuple(around)] * (len(code) - len(self.around))
-        if several and any(sends(cell, since) for cell in plan.cells):
-            code.append([w.SYNC, 0, 0, 0])
-        code.append([w.STOP, 0, 0, 0])
-        self.around += [()] * (len(code) - len(self.around))
-        start = self.heap.zeros(w.Instruction.SIZE * len(code))
-        for k, (op, argument, outer, inner) in enumerate(code):
-            if op in (w.LOOP, w.END):
-                argument = start + w.Instruction.SIZE * argument
-            self.H[start + 4 * k : start + 4 * k + 4] = (op, argument, outer, inner)
-        return start
+        self.outputs = {name: (self.at[cell.number], cell.schema.width) for name, cell in plan.outputs.items()}
 
     # ---- an advance -------------------------------------------------------------------------
 
@@ -368,7 +134,7 @@ class Worker:
     def tidy(self, fuel: int | None = None) -> None:
         """Spend some effort on keeping the state small: keys that are nothing or cold leave, batches merge."""
         self.step += 1
-        w.tidy(self.header, self.step, int(self.header.effort) if fuel is None else fuel)
+        tidy.tidy(self.header, self.step, int(self.header.effort) if fuel is None else fuel)
 
     def rest(self) -> None:
         """An advance is done: memory that nothing uses goes back to the system, unless it did so a moment ago.
@@ -396,7 +162,7 @@ class Worker:
         if self.plan.general:
             self.heap.load(self.header.upper, np.array(upper, np.int64).reshape(-1))
             mark_complete(self.header, int(self.step > self.header.first))
-            w.begin_slice(self.header, Words(self.nodes), len(self.at))
+            feed.begin_slice(self.header, Words(self.nodes), len(self.at))
 
     def ranks(self, times: np.ndarray) -> np.ndarray:
         """The ranks of rows of coordinates, in the general clock."""
@@ -408,7 +174,7 @@ class Worker:
         cell = self.plan.inputs.get(name)
         if cell is not None and lanes.shape[1]:
             rows, ranks, diffs = map(np.ascontiguousarray, (lanes, told_once(ranks), told_once(diffs)))
-            w.feed_rows(self.header, self.at[cell.number], rows, ranks, diffs)
+            feed.feed_rows(self.header, self.at[cell.number], rows, ranks, diffs)
 
     def run(self) -> int:
         """Walk until finished, failed, or the other workers are needed; users' functions are called on the way."""
@@ -438,7 +204,7 @@ class Worker:
                 break
             interrupts.look()
             self.header.fuel = w.FULL
-            reason = w.walk(self.header)
+            reason = self.walk(self.header)
         return int(reason)
 
     def serve(self, reason: int) -> int:
@@ -472,19 +238,19 @@ class Worker:
         return words
 
     def receive(self, words: np.ndarray) -> None:
-        edges.receive_at(self.header, Words(address_of(words)), len(words))
+        receive_at(self.header, Words(address_of(words)), len(words))
 
     def quick_step(self, name: str, lanes: np.ndarray, diffs: np.ndarray) -> int:
         """A slice of one time at one input, in one call; diffs: one for each row, or for all.  Returns its outcome."""
         self.step += 2  # one to tidy, one to walk
-        told = w.quick_step(self.header, self.inputs[name], self.program, self.step, lanes, diffs)
-        return w.outcome(self.header, self.go_on(told)) if told & w.REASON else told
+        told = quick_step.quick_step(self.header, self.inputs[name], self.program, self.step, lanes, diffs)
+        return take.outcome(self.header, self.go_on(told)) if told & take.REASON_MASK else told
 
     def few_step(self, name: str, words: np.ndarray) -> int:
         """The same for a few rows: `lanes, time, diff` one after the other, all at one time."""
         self.step += 2
-        told = w.few_step(self.header, self.inputs[name], self.program, self.step, words)
-        return w.outcome(self.header, self.go_on(told)) if told & w.REASON else told
+        told = quick_step.few_step(self.header, self.inputs[name], self.program, self.step, words)
+        return take.outcome(self.header, self.go_on(told)) if told & take.REASON_MASK else told
 
     def take(self, output: str, buffer: ResultBuffer | None = None, count: int | None = None) -> np.ndarray | None:
         """The rows of an output: int64[lanes + 2, rows], time (in the general clock: rank) and diff last; None when
@@ -494,11 +260,11 @@ class Worker:
             self.take_direct(output, buffer)
         a, lanes = self.outputs[output]
         if count is None:
-            count = w.waiting_rows(self.header, a)
+            count = take.waiting_rows(self.header, a)
         if count == 0:
             return None
         out, first = (np.empty((lanes + 2, count), np.int64), 0) if buffer is None else buffer.room(count)
-        w.give_rows(self.header, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
+        take.give_rows(self.header, a, out, first, NO_TIMES if self.plan.general else self.slice_times)
         return out if buffer is None else None
 
     def direct_to(self, output: str, buffer: ResultBuffer) -> None:
@@ -526,12 +292,21 @@ class Worker:
         if self.header.step <= self.kept:  # what was to come has not begun
             self.header.first = self.kept + 1
             self.header.undo.length = 0
-        w.undo(self.header, Words(self.nodes), len(self.at))
+        undo.undo(self.header, Words(self.nodes), len(self.at))
         if self.saved is not None:
             for a in self.at:
                 a.hold.length = a.owes.length = 0
             for v, words in self.saved:
                 self.heap.load(v, words)
+
+    def keys_by_tactic(self) -> dict[int, np.ndarray]:
+        """How many keys of each reduction were reduced by which tactic, by node of the plan."""
+        nodes = zip(self.plan.cells, self.at, strict=True)
+        return {
+            cell.node: np.array([a.choice.counts[i] for i in range(len(TACTICS))])
+            for cell, a in nodes
+            if cell.kind == kinds.REDUCE
+        }
 
     def counters(self) -> dict[str, int]:
         header = self.header
@@ -545,133 +320,8 @@ class Worker:
             "words": header.live,
             "sealed": header.sealed,
             "mailed": header.sent,
+            "merges": header.merges,
+            "merged from": header.merged_from,
+            "merged to": header.merged_to,
         }
         return {name: int(count) for name, count in counted.items()}
-
-
-# ---- descriptions of reducers ---------------------------------------------------------------------
-
-
-def shape_of(type: Type) -> int:
-    if type.name == "decimal":
-        return answers.SCALED
-    return answers.REAL if type.is_float else answers.TEXT if type.is_text else answers.WHOLE
-
-
-def bagged(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> list[int]:
-    words = [len(reducer.aggregates)]
-    for a in reducer.aggregates:
-        opcode = kind_of(a.op).opcode
-        if a.column is None:
-            words += [opcode, 0, 0, 1]
-        else:
-            words += [opcode, values.index(a.column), shape_of(source[a.column]), beside(a, values, source)]
-    return words
-
-
-def beside(a: n.Aggregate, values: tuple[str, ...], source: Schema) -> int:
-    """What else is said of an aggregate: its number, its second column, or the digits that a mean has more."""
-    if a.by is not None:
-        return values.index(a.by) * ordered_values.SHAPES + shape_of(source[a.by])
-    if kind_of(a.op).has_part:
-        return to_lane(split(a.op)[1], DOUBLE, None)  # type: ignore[arg-type]
-    assert a.column is not None
-    return min(source[a.column].scale + 4, PRECISION) - source[a.column].scale
-
-
-def summed(reducer: n.Aggregates, values: tuple[str, ...], source: Schema) -> tuple[list[tuple[int, int]], list[int]]:
-    """The columns to add up, and how the answer is made of them."""
-    adds = {a.column for a in reducer.aggregates if kind_of(a.op).takes == "number"}
-    shapes = [
-        accumulators.ONLY_COUNT
-        if name not in adds
-        else accumulators.FLOAT_SUM
-        if source[name].is_float
-        else accumulators.INT_SUM
-        for name in values
-    ]
-    return list(enumerate(shapes)), bagged(reducer, values, source)
-
-
-def topped(reducer: n.Top, values: tuple[str, ...], source: Schema) -> list[int]:
-    order = [(values.index(name), int(down), shape_of(source[name])) for name, down in reducer.order if name in values]
-    return [
-        reducer.n,
-        len(order),
-        *(word for key in order for word in key),
-        len(values),
-        *(shape_of(source[v]) for v in values),
-    ]
-
-
-def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema) -> list[int]:
-    order = [
-        (values.index(name), int(down), shape_of(source[name]), int(last))
-        for name, down, last in reducer.order
-        if name in values
-    ]
-    keys = [word for key in order for word in key]
-    lanes = [len(values), *(shape_of(source[name]) for name in values)]
-    differ = any(
-        FUNCTIONS[f.op].counts or (f.frame is not None and f.frame.unit == "rows" and f.frame != WHOLE)
-        for f in reducer.functions
-    )
-    reach = reduce(Reach.joined, map(reach_of, reducer.functions), Reach())
-    at = window_order.Window.SIZE + len(keys) + len(lanes)
-    head = [len(reducer.functions), at, int(differ), len(order), *map(int, astuple(reach))]
-    real = bool(order) and order[0][2] == answers.REAL
-    return head + keys + lanes + [word for f in reducer.functions for word in described(f, values, source, real)]
-
-
-def described(function: n.WindowFunction, values: tuple[str, ...], source: Schema, real: bool) -> list[int]:
-    """A function of a window; real: whether offsets are of an order column of floats."""
-    frame = function.frame or WHOLE
-    ends = []
-    for end in (frame.start, frame.end):
-        how = window_order.UNBOUNDED if end is None else window_order.OFFSET if end else window_order.CURRENT
-        measured = real and frame.unit == "range"
-        ends += [how, float_to_lane(float(end or 0)) if measured else int(end or 0)]
-    words = [list(FUNCTIONS).index(function.op), 0, 0, 1]
-    if function.column is not None:
-        type = source[function.column]
-        digits = min(type.scale + 4, PRECISION) - type.scale
-        words[1:] = [values.index(function.column), shape_of(type), digits]
-    default = -1 if function.default is None else values.index(function.default)
-    unit = window_order.RANGE if frame.unit == "range" else window_order.ROWS
-    return [*words, unit, *ends, function.number, default, int(function.skips_nulls)]
-
-
-def sends(to: Cell, visited: set[int]) -> bool:
-    """Whether a visit to some of these cells may have sent rows for another worker's share of a cell."""
-    for pipe in to.pipes:
-        source = pipe.source
-        # a join gives what it finds when one of its sides is visited
-        cells = [side.cell for side in (source.left, source.right) if side] if source.kind == kinds.JOIN else [source]
-        if id(pipe) not in to.local and any(cell.number in visited for cell in cells):
-            return True
-    return False
-
-
-def is_consolidated(cell: Cell, plan: Plan) -> bool:
-    """Whether an output's rows arrive with each record once a time: a reduction outside loops, with all its columns."""
-    if len(cell.pipes) != 1:
-        return False
-    (pipe,) = cell.pipes
-    if pipe.source.kind != kinds.REDUCE or pipe.source.depth != 0:
-        return False
-    if not pipe.stages:
-        return True
-    lanes = pipe.stages[0].as_copy()
-    return len(pipe.stages) == 1 and lanes is not None and set(lanes) == set(range(len(pipe.source.schema)))
-
-
-def is_running(cell: Cell, plan: Plan) -> bool:
-    """Whether sums are all that a reduction needs to keep: it only adds up, times are ordered, and no join reads it."""
-    adds = cell.op in (answers.DISTINCT, answers.COUNTED, answers.SUMMED)
-    return cell.kind == kinds.REDUCE and adds and cell.depth == 0 and not plan.general and cell.readers == 0
-
-
-def coordinates_schema(plan: Plan) -> Schema:
-    from ebbflow.columns.schema import LONG, Field
-
-    return Schema(tuple(Field(name, LONG) for name in plan.graph.coordinates))

@@ -121,7 +121,20 @@ class Over:
         return f"{self.call} over a window"
 
 
-Ast = Named | Constant | Word | Applied | Traced | Aggregated | Placed | Over
+@dataclass(frozen=True)
+class Exploded:
+    """A row for each element of an array, or each entry of a map; names: of the columns that it makes."""
+
+    of: Ast
+    has_position: bool = False
+    is_outer: bool = False
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{'pos' if self.has_position else ''}explode{'_outer' if self.is_outer else ''}({self.of})"
+
+
+Ast = Named | Constant | Word | Applied | Traced | Aggregated | Placed | Over | Exploded
 
 
 def parts_of(tree: Ast) -> Iterator[Ast]:
@@ -133,5 +146,7 @@ def parts_of(tree: Ast) -> Iterator[Ast]:
         match part:
             case Applied(_, args):
                 todo += reversed(args)
+            case Exploded(of):
+                todo.append(of)
             case Aggregated(_, of, by):
                 todo += [one for one in (by, of) if one is not None]

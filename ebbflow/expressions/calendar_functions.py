@@ -326,7 +326,7 @@ def _moment_type(args: Sequence[Expr]) -> Type:
     return DATE if args[0].type == DATE else _same_clock(args)
 
 
-TABLE = (
+CALENDAR_FUNCTIONS = (
     _part("quarter", "1 to 4", lambda x: (x.month + 2) // 3),
     _part("dayofweek", "1 is Sunday, 7 is Saturday", lambda x: (x.weekday() + 1) % 7 + 1),
     _part("dayofyear", "1 to 366", lambda x: x.timetuple().tm_yday),

@@ -17,8 +17,10 @@ MONTH_NAMES = ("January", "February", "March", "April", "May", "June", "July", "
           "November", "December")  # fmt: skip
 _FIELDS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']", re.DOTALL)
 WRITTEN_LETTERS, READ_LETTERS = "GyDMLdQqEFahKkHmsSVXxZ", "yDMLdahKkHmsSVXxZ"
-MOST = {"G": 4, "y": 6, "D": 3, "M": 4, "L": 4, "d": 2, "Q": 4, "q": 4, "E": 4, "F": 1, "a": 1, "h": 2, "K": 2, "k": 2,
-        "H": 2, "m": 2, "s": 2, "S": 9, "V": 2, "X": 3, "x": 3, "Z": 3}  # fmt: skip
+MOST_LETTERS = {
+    "G": 4, "y": 6, "D": 3, "M": 4, "L": 4, "d": 2, "Q": 4, "q": 4, "E": 4, "F": 1, "a": 1, "h": 2, "K": 2, "k": 2,
+    "H": 2, "m": 2, "s": 2, "S": 9, "V": 2, "X": 3, "x": 3, "Z": 3,
+}  # fmt: skip
 
 
 @lru_cache(1000)
@@ -41,7 +43,7 @@ def problem(form: str, reads: bool) -> str | None:
     for letter, count in pieces(form):
         if count and letter not in known:
             return f'the letter "{letter}" of the format "{form}"'
-        if count > MOST.get(letter, count) or (letter == "V" and count != 2):
+        if count > MOST_LETTERS.get(letter, count) or (letter == "V" and count != 2):
             return f'"{letter * count}" in the format "{form}"'
         if not count and letter in "[]{}#":
             return f'"{letter}" in the format "{form}"'

@@ -12,19 +12,20 @@ from __future__ import annotations
 from typing import Any
 
 from ebbflow.columns.schema import DATE, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
-from ebbflow.expressions.operations import cast, common_type, evaluate, typed
+from ebbflow.expressions.conversions import cast, common_type
+from ebbflow.expressions.operations import evaluate, typed
 from ebbflow.expressions.typed import Call, Expr, Literal
 
-OVERFLOW = typed("mul", (Literal(2**62, LONG), Literal(4, LONG)))
+OVERFLOWING = typed("mul", (Literal(2**62, LONG), Literal(4, LONG)))
 
 
 def refusing(kind: Type) -> Expr:
     """An expression of a type that has no value."""
     if kind.name == "binary":
-        return Call("cast", (cast(OVERFLOW, STRING),), kind, (str(kind),))
+        return Call("cast", (cast(OVERFLOWING, STRING),), kind, (str(kind),))
     if kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
-        return cast(cast(OVERFLOW, STRING), kind)
-    return cast(OVERFLOW, kind)
+        return cast(cast(OVERFLOWING, STRING), kind)
+    return cast(OVERFLOWING, kind)
 
 
 def value_of(expr: Expr) -> Expr | None:

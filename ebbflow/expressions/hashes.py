@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from ebbflow.columns.ranges import EPOCH
+from ebbflow.columns.ddl import type_of
+from ebbflow.columns.ranges import EPOCH, EXACT_DECIMALS
+from ebbflow.columns.schema import Type
 from ebbflow.expressions.signature import Function
 
 SEED = 42
@@ -48,7 +50,7 @@ def _parts(value: Any, kind: str) -> tuple[str, Any]:
         return "int", (value - EPOCH.date()).days
     if isinstance(value, Decimal):
         precision, scale = map(int, kind[8:-1].split(","))
-        units = int(value.scaleb(scale))
+        units = int(value.scaleb(scale, EXACT_DECIMALS))
         if precision <= 18:
             return "long", units
         return "bytes", units.to_bytes((units if units >= 0 else ~units).bit_length() // 8 + 1, "big", signed=True)
@@ -57,11 +59,43 @@ def _parts(value: Any, kind: str) -> tuple[str, Any]:
 
 def _hashed(of: dict[str, Callable[[Any, int], int]], bits: int, values: tuple[Any, ...], types: str) -> int:
     found = SEED
-    for value, kind in zip(values, types.split(), strict=True):
-        if value is not None:
-            how, word = _parts(value, kind)
-            found = of[how](word, found)
+    for value, kind in zip(values, _divided(types), strict=True):
+        found = _going_on(of, value, kind, found)
     return found - (1 << bits) if found >> (bits - 1) else found
+
+
+def _going_on(of: dict[str, Callable[[Any, int], int]], value: Any, kind: str, found: int) -> int:
+    """The hash after a value, of an array after its elements, of a struct after its fields."""
+    if value is None:
+        return found
+    if "<" in kind:
+        for part, inner in _parts_of(value, type_of(kind)):
+            found = _going_on(of, part, str(inner), found)
+        return found
+    how, word = _parts(value, kind)
+    return of[how](word, found)
+
+
+def _parts_of(value: Any, kind: Type) -> Iterator[tuple[Any, Type]]:
+    inner = [part for _, part in kind.parts]
+    if kind.name == "array":
+        return ((part, inner[0]) for part in value)
+    if kind.name == "struct":
+        return zip(value, inner, strict=True)
+    return (each for pair in value for each in zip(pair, inner, strict=True))
+
+
+def _divided(types: str) -> list[str]:
+    """Types between spaces; a name within one may have spaces of its own."""
+    found, depth, is_quoted = [""], 0, False
+    for letter in types:
+        is_quoted ^= letter == "`"
+        depth += 0 if is_quoted else (letter in "<(") - (letter in ">)")
+        if letter == " " and depth == 0 and not is_quoted:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found
 
 
 def murmur(*given: Any) -> int:
@@ -170,7 +204,7 @@ def _xx_bytes(x: bytes, seed: int) -> int:
 
 # ---- the table ------------------------------------------------------------------------------
 
-TABLE = (
+HASH_FUNCTIONS = (
     Function("md5", "bytes", "string", "the MD5 of its bytes, in sixteens",
              lambda x: hashlib.md5(_bytes(x)).hexdigest()),
     Function("sha1", "bytes", "string", "the SHA-1 of its bytes, in sixteens",

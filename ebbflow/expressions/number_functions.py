@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from ebbflow.columns.ranges import TWO_TO_64
 from ebbflow.columns.schema import DOUBLE, INT, LONG, Type
 from ebbflow.expressions import reference as m
 from ebbflow.expressions.signature import Function
 from ebbflow.expressions.typed import Expr, Literal
+from ebbflow.limits import LARGEST_WORD
 
 Build = Callable[[str, Sequence[Expr]], Expr]
-WORD = 2**64
 
 
 # ---- doubles --------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def hypot(x: float, y: float) -> float:
 
 def width_bucket(x: float, low: float, high: float, many: int) -> int | None:
     """The number of the part of low ... high in which x lies, 0 below and many + 1 above."""
-    if many <= 0 or many == m.MOST or low == high or not (math.isfinite(low) and math.isfinite(high)) or x != x:
+    if many <= 0 or many == LARGEST_WORD or low == high or not (math.isfinite(low) and math.isfinite(high)) or x != x:
         return None
     least, most = min(low, high), max(low, high)
     up = low < high
@@ -118,7 +119,7 @@ def shiftrightunsigned(x: int, by: int, types: str) -> int | None:
 
 
 def bit_count(x: int) -> int:
-    return (int(x) & (WORD - 1)).bit_count()
+    return (int(x) & (TWO_TO_64 - 1)).bit_count()
 
 
 def getbit(x: int, at: int, types: str) -> int | None:
@@ -140,12 +141,12 @@ def conv(x: str, base: int, to: int) -> str | None:
         digit = _DIGITS.find(letter)
         if not 0 <= digit < base:
             break
-        found = min(found * base + digit, WORD - 1)
+        found = min(found * base + digit, TWO_TO_64 - 1)
     if negative and found:
-        found = WORD - found if found < WORD // 2 or to > 0 else found
-        found = WORD - 1 if to > 0 and found == 1 else found
-    if to < 0 and found >= WORD // 2:
-        return "-" + _in_base(WORD - found, -to)
+        found = TWO_TO_64 - found if found < TWO_TO_64 // 2 or to > 0 else found
+        found = TWO_TO_64 - 1 if to > 0 and found == 1 else found
+    if to < 0 and found >= TWO_TO_64 // 2:
+        return "-" + _in_base(TWO_TO_64 - found, -to)
     return _in_base(found, abs(to))
 
 
@@ -180,6 +181,8 @@ def _at(x: Decimal, digits: int, how: str) -> Decimal:
 
 def _to_scale(how: str) -> Callable[[Any, int], Any]:
     def rounded(x: Any, digits: int) -> Any:
+        if isinstance(x, int):
+            return m.fits(int(_at(Decimal(x), digits, how))) if digits < 0 else x
         exact = Decimal(x)
         scale = max(0, min(-int(exact.as_tuple().exponent), digits))
         return m.fits(_at(_at(exact, min(digits, 60), how), scale, how))
@@ -250,7 +253,7 @@ def _real(name: str, says: str, fn: Callable[..., Any], also: str = "", takes: s
     return Function(name, takes, "double", says, m.real(fn) if takes == "double" else fn, also=also)
 
 
-TABLE = (
+NUMBER_FUNCTIONS = (
     _real("cbrt", "cube root", cbrt),
     _real("acos", "arc cosine", math.acos),
     _real("asin", "arc sine", math.asin),
@@ -278,7 +281,7 @@ TABLE = (
     _row("ceil_to", "exact int!", _rounded_type, "up, to so many digits", _to_scale(ROUND_CEILING)),
     _row("floor_to", "exact int!", _rounded_type, "down, to so many digits", _to_scale(ROUND_FLOOR)),
     _row("conv", "text int int", "string", "a number from one base to another", conv),
-    _row("bin", "int", "string", "the bits of a whole number", lambda x: f"{x & (WORD - 1):b}"),
+    _row("bin", "int", "string", "the bits of a whole number", lambda x: f"{x & (TWO_TO_64 - 1):b}"),
     _row("bitwise_and", "whole whole", _width, "the bits that both have", lambda x, y: x & y),
     _row("bitwise_or", "whole whole", _width, "the bits that one of them has", lambda x, y: x | y),
     _row("bitwise_xor", "whole whole", _width, "the bits in which they differ", lambda x, y: signed(x ^ y)),

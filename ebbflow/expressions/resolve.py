@@ -13,26 +13,15 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 
-from ebbflow.columns.ranges import without_zone
-from ebbflow.columns.schema import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DIGITS,
-    DOUBLE,
-    LONG,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    Schema,
-    Type,
-)  # fmt: skip
+from ebbflow.columns.ranges import EXACT_DECIMALS, without_zone
+from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, LONG, NULL, PRECISION, STRING, TIMESTAMP, Schema, Type
 from ebbflow.errors import NotAnExpression, TypeMismatch, UnknownColumn, did_you_mean
 from ebbflow.expressions import ast as w
 from ebbflow.expressions import guards
-from ebbflow.expressions.operations import VOID, as_written, cast, converted, decimal, typed
-from ebbflow.expressions.reference import MOST
+from ebbflow.expressions.conversions import cast, converted, decimal
+from ebbflow.expressions.operations import VOID, as_written, typed
 from ebbflow.expressions.typed import Column, Expr, Literal
+from ebbflow.limits import LARGEST_WORD
 
 
 def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False) -> Expr:
@@ -42,6 +31,8 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
     """
     match tree:
         case w.Named(name):
+            if name not in schema and is_field(name, schema):
+                return _field_of(name, schema)
             if name not in schema:
                 raise unknown_column(f'{verb} looks for the column "{name}" in {of}', name, schema.names)
             return Column(name, schema[name])
@@ -66,6 +57,11 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
             raise NotAnExpression(
                 f"{verb} is given a lambda where it has no row to call it with.", hint='Name the column: col("x").'
             )
+        case w.Exploded():
+            raise NotAnExpression(
+                f"{verb} computes one value for each row, and {tree} makes several rows.",
+                hint="It stands by itself in select and with_columns: with_columns(x=ebb.explode(...)), then use x.",
+            )
         case w.Aggregated(op, _):
             raise NotAnExpression(
                 f"{verb} computes a value for each row, and {tree} is one value for a group of rows.",
@@ -81,6 +77,20 @@ def resolve(tree: w.Ast, schema: Schema, verb: str, of: str, ansi: bool = False)
                 f"{verb} does not take window functions, and {tree} is one.",
                 hint="Make it a column first: with_columns(place=...over(...)), then use the column.",
             )
+
+
+def is_field(name: str, schema: Schema) -> bool:
+    """Whether it is the whole name of a struct's field: column.field."""
+    column = name.partition(".")[0]
+    return column != name and column in schema and schema[column].name in ("struct", "array")
+
+
+def _field_of(name: str, schema: Schema) -> Expr:
+    column, _, rest = name.partition(".")
+    found: Expr = Column(column, schema[column])
+    for field in rest.split("."):
+        found = typed("get_field", (found, Literal(field, STRING)))
+    return found
 
 
 def nested_too_deep() -> NotAnExpression:
@@ -118,10 +128,10 @@ def literal(value: object) -> Literal:
     if isinstance(value, bool):
         return Literal(value, BOOLEAN)
     if isinstance(value, int):
-        if not NULL < value <= MOST:
+        if not NULL < value <= LARGEST_WORD:
             raise TypeMismatch(
                 f"the number {value} does not fit a long (64 bits).",
-                hint="Use a float, or a Decimal of up to 18 digits.",
+                hint="Use a float, or a Decimal of up to 38 digits.",
             )
         return Literal(int(value), LONG)
     if isinstance(value, float):
@@ -150,9 +160,9 @@ def _decimal(value: Decimal) -> Literal:
     _, digits, exponent = value.as_tuple()
     scale = max(0, -int(exponent))
     precision = max(len(digits) + max(int(exponent), 0), scale, 1)
-    if precision > DIGITS:
-        raise TypeMismatch(f"the decimal {value} has more than {DIGITS} digits.", hint="Round it, or use a float.")
-    return Literal(value.quantize(Decimal(1).scaleb(-scale)), decimal(precision, scale))
+    if precision > PRECISION:
+        raise TypeMismatch(f"the decimal {value} has more than {PRECISION} digits.", hint="Round it, or use a float.")
+    return Literal(value.quantize(Decimal(1).scaleb(-scale), context=EXACT_DECIMALS), decimal(precision, scale))
 
 
 def unknown_column(looks: str, name: object, names: Iterable[str], more: str = "") -> UnknownColumn:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ebbflow.columns.schema import Type
 from ebbflow.expressions.typed import Expr
@@ -27,6 +27,22 @@ KINDS = (
 the same with their width; exact: whole numbers and decimals; date: any moment, as a date; moment: a date or a timestamp
 of either kind; timestamp: the same, dates as timestamps.  A kind with `?` may be left out, with `!` is a plain value,
 with `*` is repeated."""
+
+
+class Conversions(Protocol):
+    """What a function that types its arguments itself may ask of the table of operations."""
+
+    def common_type(self, types: Sequence[Type]) -> Type | None:
+        """The narrowest type that all of these convert to."""
+
+    def converted(self, expr: Expr, target: Type) -> Expr:
+        """The expression as one of another type."""
+
+    def written_type(self, expr: Expr) -> Type:
+        """Its type; that of a constant whole number is int where it fits one, as in Spark."""
+
+
+Fits = Callable[[Sequence[Expr], Conversions], tuple[tuple[Expr, ...], Type]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,8 @@ class Function:
     also: str = ""  # other names that SQL and PySpark have for it
     zoned: bool = False  # whether its answer for a timestamp depends on the zone; `fn` then gets the zone's name last
     sees_null: bool = False
-    of_types: bool = False  # whether `fn` gets the arguments' types, as text, last
+    of_types: bool = False  # whether `fn` gets the arguments' types, as text, last; that of the first where it `fits`
+    fits: Fits | None = None  # types the arguments itself, in place of `takes` and `gives`
 
     @property
     def kinds(self) -> list[str]:

@@ -105,6 +105,12 @@ def _kurtosis(b: Builder[T], x: T) -> T:
     return b.sub(b.div(b.mul(n, m4), b.mul(m2, m2)), b.number(3.0))
 
 
+def _harmonic_mean(b: Builder[T], x: T) -> T:
+    parts = b.div(b.number(1.0), x)
+    above = b.of("when", b.of("gt", x, b.number(0.0)), parts, b.of("null_of", parts))
+    return b.div(b.number(1.0), b.aggregate("avg", above))
+
+
 def _correlation(s: Sums[T]) -> T:
     b = s.b
     return b.div(s.spread(s.x, s.second), b.of("sqrt", b.mul(s.spread(s.x, s.x), s.spread(s.second, s.second))))
@@ -132,6 +138,7 @@ OF_ONE: dict[str, Callable[[Builder[T], T], T]] = {  # type: ignore[valid-type]
     "skewness": _skewness,
     "kurtosis": _kurtosis,
     "geometric_mean": lambda b, x: b.of("exp", b.aggregate("avg", b.of("log", x))),
+    "harmonic_mean": _harmonic_mean,
 }
 OF_TWO: dict[str, Callable[[Sums[T]], T]] = {  # type: ignore[valid-type]
     "covar_pop": lambda s: s.b.div(s.spread(s.x, s.second), s.n),

@@ -15,13 +15,21 @@ import re
 import urllib.parse
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
 from typing import Any
 
 from ebbflow.columns.schema import BINARY, STRING, Type
 from ebbflow.expressions import reference as m
+from ebbflow.expressions.regular_expressions import (
+    regexp_count,
+    regexp_extract,
+    regexp_instr,
+    regexp_like,
+    regexp_replace,
+    regexp_substr,
+)
 from ebbflow.expressions.signature import Function
 from ebbflow.expressions.typed import Expr
+from ebbflow.expressions.value_casts import cast_value
 
 LONGEST_TEXT = 2**31 - 1  # of a text, in bytes
 
@@ -243,81 +251,6 @@ def url_encode(x: str) -> str:
 
 # ---- regular expressions --------------------------------------------------------------------
 
-_GROUP_NAME = re.compile(r"\(\?<([A-Za-z][A-Za-z0-9]*)>")
-_REFERENCE = re.compile(r"\\(.)|\$(\d+)|\$\{([A-Za-z][A-Za-z0-9]*)\}", re.DOTALL)
-_POSIX = {"Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "Lower": "a-z", "Upper": "A-Z", "Space": r"\s",
-          "Punct": r"!-/:-@\[-`{-~", "XDigit": "0-9a-fA-F", "ASCII": "\\x00-\\x7f", "Blank": " \\t"}  # fmt: skip
-
-
-@lru_cache(1000)
-def pattern(text: str) -> re.Pattern[str]:
-    """A pattern of Java's as Python reads it; re.error where it cannot."""
-    inside = re.sub(r"\[[^\]]*\]", lambda found: _classes(found[0], "{}"), text)
-    return re.compile(_GROUP_NAME.sub(r"(?P<\1>", _classes(inside, "[{}]")), re.ASCII)
-
-
-def _classes(text: str, written: str) -> str:
-    return re.sub(
-        r"\\p\{(\w+)\}", lambda found: written.format(_POSIX[found[1]]) if found[1] in _POSIX else found[0], text
-    )
-
-
-def is_pattern(text: str) -> bool:
-    try:
-        pattern(text)
-    except re.error:
-        return False
-    return True
-
-
-def regexp_like(x: str, regex: str) -> bool:
-    return pattern(regex).search(x) is not None
-
-
-def regexp_extract(x: str, regex: str, group: int = 1) -> str | None:
-    """A group of the first match; nothing where there is none, null where the pattern has no such group."""
-    compiled = pattern(regex)
-    if not 0 <= group <= compiled.groups:
-        return None
-    found = compiled.search(x)
-    return (found[group] or "") if found else ""
-
-
-def regexp_substr(x: str, regex: str) -> str | None:
-    found = pattern(regex).search(x)
-    return found[0] if found else None
-
-
-def regexp_count(x: str, regex: str) -> int:
-    return sum(1 for _ in pattern(regex).finditer(x))
-
-
-def regexp_instr(x: str, regex: str, group: int = 0) -> int:
-    found = pattern(regex).search(x)
-    return found.start() + 1 if found else 0
-
-
-def regexp_replace(x: str, regex: str, by: str, start: int = 1) -> str:
-    """Every match replaced; $1 is a group of it, \\$ a dollar."""
-    if start < 1 or start > max(len(x), 1):
-        return x
-    return x[: start - 1] + pattern(regex).sub(lambda found: _filled(by, found), x[start - 1 :])
-
-
-def _filled(by: str, found: re.Match[str]) -> str:
-    def one(reference: re.Match[str]) -> str:
-        if reference[1] is not None:
-            return reference[1]
-        if reference[3] is not None:
-            return found[reference[3]] or ""
-        digits = reference[2]
-        number, used = int(digits[0]), 1
-        while used < len(digits) and number * 10 + int(digits[used]) <= found.re.groups:  # as Java: as far as it is one
-            number, used = number * 10 + int(digits[used]), used + 1
-        return (found[number] or "") + digits[used:]
-
-    return _REFERENCE.sub(one, by)
-
 
 # ---- formats --------------------------------------------------------------------------------
 
@@ -329,7 +262,7 @@ def format_number(x: Any, digits: int) -> str | None:
     if isinstance(x, float) and not math.isfinite(x):
         return "NaN" if x != x else "∞" if x > 0 else "-∞"
     exact = _rounded(Decimal(x), digits, ROUND_HALF_EVEN)
-    shown = f"{abs(exact):,f}"
+    shown = f"{exact.copy_abs():,f}"
     return f"-{shown}" if exact < 0 or (exact == 0 and x < 0) else shown
 
 
@@ -370,7 +303,7 @@ def _converted(value: Any, letter: str, flags: str, digits: str | None) -> str:
     if kind == "b":
         text = str(value is True or (value is not None and not isinstance(value, bool))).lower()
     elif kind == "s":
-        text = ("null" if value is None else m.cast(value, "string"))[: int(digits) if digits else None]
+        text = ("null" if value is None else cast_value(value, "string"))[: int(digits) if digits else None]
     elif value is None:
         text = "null"[: int(digits) if digits else None]
     elif kind == "c":
@@ -395,7 +328,7 @@ def _pointed(value: float | Decimal, kind: str, flags: str, digits: int) -> str:
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     exact = Decimal(repr(value)) if isinstance(value, float) else value
     if kind == "f":
-        text = f"{abs(_rounded(exact, digits, ROUND_HALF_UP)):{',' if ',' in flags else ''}f}"
+        text = f"{_rounded(exact, digits, ROUND_HALF_UP).copy_abs():{',' if ',' in flags else ''}f}"
     else:
         text = f"{abs(value):.{digits}e}"
     return _signed(text, value < 0, flags)
@@ -418,7 +351,7 @@ def _row(name: str, takes: str, gives: Any, says: str, fn: Callable[..., Any], a
     return Function(name, takes, gives, says, fn, also=also)
 
 
-TABLE = (
+TEXT_FUNCTIONS = (
     _row("ascii", "text", "int", "the number of its first character; 0 of an empty text", ascii),
     _row("chr", "int", "string", "the character of a number, of its last eight bits", char, "char"),
     _row("base64", "bytes", "string", "its bytes in base 64", lambda x: base64.b64encode(_bytes(x)).decode()),
@@ -440,7 +373,6 @@ TABLE = (
     _row("rpad", "bytes int bytes?", _same_text, "filled up at the end to a length", rpad),
     _row("repeat", "text int", "string", "so many times", repeat),
     _row("space", "int", "string", "so many spaces", space),
-    _row("reverse", "text", "string", "from its end to its start", lambda x: x[::-1]),
     _row("translate", "text text text", "string", "characters replaced by others, one for one", translate),
     _row("levenshtein", "text text int?", "int", "how many characters differ; -1 beyond a largest number", levenshtein),
     _row("soundex", "text", "string", "how an English word sounds", soundex),

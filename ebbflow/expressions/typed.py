@@ -10,7 +10,7 @@ Rule: an `Expr` in a plan is resolved: every `Column` names a column of its node
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ebbflow.columns.schema import Type
 
@@ -66,3 +66,13 @@ def columns_of(expr: Expr) -> tuple[str, ...]:
         case Call(_, args):
             return tuple(dict.fromkeys(name for arg in args for name in columns_of(arg)))
     return ()
+
+
+def substituted(expr: Expr, given: dict[str, Expr]) -> Expr:
+    """The expression with each column replaced by what it is computed from."""
+    match expr:
+        case Column(name):
+            return given[name]
+        case Call(_, args):
+            return replace(expr, args=tuple(substituted(arg, given) for arg in args))
+    return expr

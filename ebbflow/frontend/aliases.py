@@ -37,6 +37,9 @@ COLUMN = {
     "astype": "cast",
     "name": "alias",
     "eqNullSafe": "eq_null_safe",
+    "getItem": "get_item",
+    "getField": "get_field",
+    "withField": "with_field",
     "bitwiseAND": "bitwise_and",
     "bitwiseOR": "bitwise_or",
     "bitwiseXOR": "bitwise_xor",
@@ -104,7 +107,7 @@ FOREIGN: dict[str, str] = {
     "map": "map_rows(fn, schema) for your own function; select(name=expression) is faster",
     "apply": "map_rows(fn, schema) for your own function; select(name=expression) is faster",
     "flatMap": "flat_map(fn, schema)",
-    "explode": "flat_map(fn, schema) gives any number of rows for each",
+    "explode": 'with_columns(x=F.explode("xs")) gives a row for each element of an array',
     "collect": _ROWS,
     "show": _ROWS,
     "head": _FIRST,
@@ -273,3 +276,8 @@ def unknown_name(module: str, name: str, known: Iterable[str], foreign: dict[str
         return AttributeError(name)
     hint = ours(foreign[name]) if foreign and name in foreign else did_you_mean(name, known)
     return UnknownMethod(f'{module} has no "{name}".', hint=hint or f"dir({module}) lists what there is.")
+
+
+def public_names(kind: type) -> list[str]:
+    """The names that people may use of a class."""
+    return [name for name in dir(kind) if not name.startswith("_")]

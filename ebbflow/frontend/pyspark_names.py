@@ -11,7 +11,6 @@ from __future__ import annotations
 _OWN_CODE = (
     "map_rows(fn, schema) on a collection runs your own function for each row, map_batches(fn, schema) on arrays"
 )
-_NO_NESTED = "columns hold single values, not arrays, maps or structs"
 _RANDOM = "expressions give the same for the same row; bring random numbers in as a column"
 _NOW = "a result that depends on when it is computed would not stay right; bring the time in as a column"
 _WHERE_RUN = "a result that depends on where it is computed would not stay right; bring the value in as a column"
@@ -20,40 +19,26 @@ _SKETCH = (
     "there are no sketches; count_distinct and other aggregates are exact and kept up to date, and "
     "group_by(...).reduce(fn, schema) computes your own"
 )
-_ONE_ROW_MANY = "flat_map(fn, schema) on a collection gives any number of rows for each row"
-_ARRAYS = f"{_NO_NESTED}; {_ONE_ROW_MANY}"
-_FORMATS = f"there are no JSON, CSV, XML or variant columns; {_OWN_CODE}"
+_FORMATS = f"there are no CSV, XML or variant columns; JSON is read by from_json and get_json_object; {_OWN_CODE}"
 
 # Names as one text a sentence, so that a family is read, and added to, in one place.
 _FUNCTIONS: tuple[tuple[str, str], ...] = (
     ("group_by with the window's start, an expression, as a key", "session_window window window_time time_bucket"),
     (
-        f"{_ARRAYS}; {_GROUPS}",
-        "array_agg collect_list collect_set listagg listagg_distinct string_agg string_agg_distinct",
+        f"there are no functions of functions of elements; explode and group_by, or {_OWN_CODE}",
+        """aggregate exists filter forall map_filter map_zip_with reduce transform transform_keys transform_values
+        zip_with""",
     ),
-    (
-        _ARRAYS,
-        """aggregate array array_append array_compact array_contains array_distinct array_except array_insert
-        array_intersect array_join array_max array_min array_position array_prepend array_remove
-        array_repeat array_size array_sort array_union arrays_overlap arrays_zip cardinality create_map
-        element_at exists filter flatten forall get map_concat map_contains_key map_entries map_filter
-        map_from_arrays map_from_entries map_keys map_values map_zip_with named_struct reduce sequence
-        shuffle size slice sort_array str_to_map struct transform transform_keys transform_values
-        try_element_at zip_with sentences""",
-    ),
-    (_ONE_ROW_MANY, "explode explode_outer inline inline_outer posexplode posexplode_outer stack"),
-    ('flat_map(lambda r: r.line.split(), "word string") on a collection gives a row for each word', "split"),
+    (_RANDOM, "shuffle"),
+    (f"there is no such function of text; {_OWN_CODE}", "sentences"),
+    ('explode(array_of_structs) gives a row for each, and its fields are columns: col("s.a")', "inline inline_outer"),
+    ("one select for each row, put together by union", "stack"),
     (
         _FORMATS,
-        """from_csv from_json from_xml get_json_object is_valid_variant is_variant_null json_array_length
-        json_object_keys json_tuple parse_json schema_of_csv schema_of_json schema_of_variant
-        schema_of_variant_agg schema_of_xml to_csv to_json to_variant_object to_xml try_parse_json
+        """from_csv from_xml is_valid_variant is_variant_null json_tuple parse_json schema_of_csv schema_of_json
+        schema_of_variant schema_of_variant_agg schema_of_xml to_csv to_variant_object to_xml try_parse_json
         try_variant_get variant_get xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
         xpath_number xpath_short xpath_string""",
-    ),
-    (
-        f"{_NO_NESTED}; regexp_extract gives the first match",
-        "regexp_extract_all",
     ),
     (
         f"there is no such function of text; {_OWN_CODE}",
@@ -173,8 +158,7 @@ _COLLECTION: tuple[tuple[str, str], ...] = (
 )
 
 _COLUMN: tuple[tuple[str, str], ...] = (
-    (_NO_NESTED, "dropFields getField withField"),
-    (f"{_NO_NESTED}; flat_map(fn, schema) on the collection splits them", "getItem"),
+    ('F.struct(col("s.a"), col("s.b")) puts the fields that stay together', "dropFields"),
     ("write the expression; call your function with the column: fn(column)", "transform"),
     ("name the collection: outer.x, in a join's condition", "outer"),
 )

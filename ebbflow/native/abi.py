@@ -19,18 +19,25 @@ from typing import Any
 import numpy as np
 
 # ---- kinds of parameters and answers
-MEMORY, WORD, FLOAT, WORDS, ROWS, BYTES = "memory", "word", "float", "words", "rows", "bytes"
-NOTHING, TRUTH, INSIDE = "nothing", "truth", "inside"  # INSIDE: what only another kernel can take
+MEMORY_ARGUMENT, WORD_ARGUMENT, FLOAT_ARGUMENT, WORDS_ARGUMENT, ROWS_ARGUMENT, BYTES_ARGUMENT = (
+    "memory",
+    "word",
+    "float",
+    "words",
+    "rows",
+    "bytes",
+)
+NO_RESULT, TRUTH, INSIDE = "nothing", "truth", "inside"  # INSIDE: what only another kernel can take
 
 PASSED = {
-    MEMORY: [],
-    WORD: ["i64"],
-    FLOAT: ["double"],
-    WORDS: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"],
-    ROWS: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64", "i64", "i64"],
-    BYTES: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"],
+    MEMORY_ARGUMENT: [],
+    WORD_ARGUMENT: ["i64"],
+    FLOAT_ARGUMENT: ["double"],
+    WORDS_ARGUMENT: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"],
+    ROWS_ARGUMENT: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64", "i64", "i64"],
+    BYTES_ARGUMENT: ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"],
 }
-DIMENSIONS = {WORDS: 1, ROWS: 2, BYTES: 1}
+DIMENSIONS = {WORDS_ARGUMENT: 1, ROWS_ARGUMENT: 2, BYTES_ARGUMENT: 1}
 OBJECTS = {"ebbflow.array": np.ndarray, "ebbflow.none": None, "ebbflow.type": TypeError, "ebbflow.memory": MemoryError}
 """Python's objects that the code names, by symbols of ours: the compiler has other ideas of theirs."""
 
@@ -115,7 +122,7 @@ class Signature:
         for i, kind in enumerate(self.takes):
             lines += [f"  %p{i} = getelementptr ptr, ptr %given, i64 {i}", f"  %o{i} = load ptr, ptr %p{i}"]
             if kind in DIMENSIONS:
-                is_bytes = "true" if kind == BYTES else "false"
+                is_bytes = "true" if kind == BYTES_ARGUMENT else "false"
                 lines += [
                     f"  %is{i} = call i1 @is_array(ptr %o{i}, i32 {DIMENSIONS[kind]}, i1 {is_bytes})",
                     f"  %fit{i} = and i1 {fits}, %is{i}",
@@ -154,13 +161,13 @@ class Signature:
 
 def _take(i: int, kind: str) -> tuple[list[str], list[str]]:
     """What turns argument i into values, and the values."""
-    if kind == MEMORY:
+    if kind == MEMORY_ARGUMENT:
         return [], []
-    if kind == WORD:
+    if kind == WORD_ARGUMENT:
         return [f"  %v{i} = call i64 @PyLong_AsLongLong(ptr %o{i})"], [f"i64 %v{i}"]
-    if kind == FLOAT:
+    if kind == FLOAT_ARGUMENT:
         return [f"  %v{i} = call double @PyFloat_AsDouble(ptr %o{i})"], [f"double %v{i}"]
-    item = 1 if kind == BYTES else 8
+    item = 1 if kind == BYTES_ARGUMENT else 8
     lines = [
         f"  %da{i} = getelementptr i8, ptr %o{i}, i64 16",
         f"  %d{i} = load ptr, ptr %da{i}",
@@ -168,7 +175,7 @@ def _take(i: int, kind: str) -> tuple[list[str], list[str]]:
         f"  %s{i} = load ptr, ptr %sa{i}",
         f"  %n{i} = load i64, ptr %s{i}",
     ]
-    if kind != ROWS:
+    if kind != ROWS_ARGUMENT:
         sizes = [f"i64 %n{i}", f"i64 {item}", f"ptr %d{i}", f"i64 %n{i}", f"i64 {item}"]
     else:
         lines += [
@@ -182,12 +189,12 @@ def _take(i: int, kind: str) -> tuple[list[str], list[str]]:
 
 
 def _give(kind: str) -> list[str]:
-    if kind == NOTHING:
+    if kind == NO_RESULT:
         return ['  call void @Py_IncRef(ptr @"ebbflow.none")', '  ret ptr @"ebbflow.none"']
     if kind == TRUTH:
         load = ["  %bit = load i8, ptr %answer", "  %word = zext i8 %bit to i64"]
         return [*load, "  %given_back = call ptr @PyBool_FromLong(i64 %word)", "  ret ptr %given_back"]
-    if kind == FLOAT:
+    if kind == FLOAT_ARGUMENT:
         return [
             "  %real = load double, ptr %answer",
             "  %given_back = call ptr @PyFloat_FromDouble(double %real)",

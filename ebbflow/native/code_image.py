@@ -24,7 +24,7 @@ X86_64 = 62
 ABSOLUTE_64 = 1  # the one kind of relocation: a whole address
 SYMBOLS, RELOCATIONS, NO_BITS = 2, 4, 8  # types of sections
 IN_MEMORY = 2  # a section's flag
-NO_SECTION, RESERVED = 0, 0xFF00  # indexes of sections
+NO_SECTION, RESERVED_SECTIONS = 0, 0xFF00  # indexes of sections
 SYMBOL, RELOCATION, SECTION = struct.Struct("<IBBHQQ"), struct.Struct("<QQq"), struct.Struct("<IIQQQQIIQQ")
 ALIGN_TO = 64
 
@@ -72,7 +72,7 @@ class _Object:
                 ]
 
     def _position(self, section: int, value: int) -> int | None:
-        if section == NO_SECTION or section >= RESERVED or section not in self.starts:
+        if section == NO_SECTION or section >= RESERVED_SECTIONS or section not in self.starts:
             return None
         return self.starts[section] + value
 

@@ -47,7 +47,8 @@ from ebbflow.native.kernel_cache import (
 )
 from ebbflow.native.linker import Linker
 from ebbflow.native.memory import Memory
-from ebbflow.native.numba_types import MEMORY, AddressType, type_of
+from ebbflow.native.numba_memory import MEMORY
+from ebbflow.native.numba_types import AddressType, type_of
 from ebbflow.native.progress_bar import progress_bar
 from ebbflow.native.structs import annotated, is_address, with_result
 
@@ -97,17 +98,17 @@ types.Function.get_call_type = _asked_once(types.Function.get_call_type)
 # ---- compiling -------------------------------------------------------------------------------------
 
 ARGUMENTS: dict[str, tuple[types.Type, str]] = {
-    "H": (MEMORY, b.MEMORY),
-    "words": (types.int64[::1], b.WORDS),
-    "ids": (types.int64[::1], b.WORDS),
-    "moments": (types.int64[::1], b.WORDS),
-    "offsets": (types.int64[::1], b.WORDS),
-    "rows": (types.int64[:, ::1], b.ROWS),
-    "out": (types.int64[:, ::1], b.ROWS),
-    "bytes_": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
-    "valid": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES),
-    "text": (types.uint8[::1], b.BYTES),
-    "x": (types.float64, b.FLOAT),
+    "H": (MEMORY, b.MEMORY_ARGUMENT),
+    "words": (types.int64[::1], b.WORDS_ARGUMENT),
+    "ids": (types.int64[::1], b.WORDS_ARGUMENT),
+    "moments": (types.int64[::1], b.WORDS_ARGUMENT),
+    "offsets": (types.int64[::1], b.WORDS_ARGUMENT),
+    "rows": (types.int64[:, ::1], b.ROWS_ARGUMENT),
+    "out": (types.int64[:, ::1], b.ROWS_ARGUMENT),
+    "bytes_": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES_ARGUMENT),
+    "valid": (types.Array(types.uint8, 1, "C", readonly=True), b.BYTES_ARGUMENT),
+    "text": (types.uint8[::1], b.BYTES_ARGUMENT),
+    "x": (types.float64, b.FLOAT_ARGUMENT),
 }
 """The parameters that are not one int64 word, by name."""
 
@@ -154,11 +155,11 @@ def _machine_code(f: Callable[..., Any], inlined: bool) -> tuple[Any, b.Signatur
 def _parameters(f: Callable[..., Any]) -> list[tuple[types.Type, str]]:
     """What a kernel takes: as its annotations say, or else the names."""
     said = annotated(f)
-    by_class = {int: (types.int64, b.WORD), float: (types.float64, b.FLOAT)}
+    by_class = {int: (types.int64, b.WORD_ARGUMENT), float: (types.float64, b.FLOAT_ARGUMENT)}
     return [
-        ARGUMENTS.get(name, (types.int64, b.WORD))
+        ARGUMENTS.get(name, (types.int64, b.WORD_ARGUMENT))
         if name not in said
-        else by_class.get(said[name]) or (type_of(said[name]), b.WORD)
+        else by_class.get(said[name]) or (type_of(said[name]), b.WORD_ARGUMENT)
         for name in inspect.signature(f).parameters
     ]
 
@@ -176,8 +177,13 @@ def _make_known(made: Callable[..., Any], dispatcher: Any) -> None:
 
 def _answer(result: Any) -> str:
     given = types.unliteral(result.signature.return_type)
-    kinds = {types.int64: b.WORD, types.none: b.NOTHING, types.boolean: b.TRUTH, types.float64: b.FLOAT}
-    return b.WORD if isinstance(given, AddressType) else kinds.get(given, b.INSIDE)
+    kinds = {
+        types.int64: b.WORD_ARGUMENT,
+        types.none: b.NO_RESULT,
+        types.boolean: b.TRUTH,
+        types.float64: b.FLOAT_ARGUMENT,
+    }
+    return b.WORD_ARGUMENT if isinstance(given, AddressType) else kinds.get(given, b.INSIDE)
 
 
 def _call_by_name(dispatcher: Any, taken: tuple[types.Type, ...], inlined: bool) -> int:

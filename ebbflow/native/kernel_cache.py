@@ -28,7 +28,7 @@ from ebbflow.native.memory import CHECKED
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DIGEST = 32
-KEPT_VERSIONS = 3  # of one file: two checkouts side by side do not throw each other's code away
+VERSIONS_OF_A_FILE = 3  # of one file: two checkouts side by side do not throw each other's code away
 TWINS: dict[Any, Callable[..., Any]] = {}  # the Python functions that kernels were made of
 
 
@@ -78,7 +78,9 @@ def directory() -> Path:
     return Path(users) / "ebbflow" / "kernels" / _key()
 
 
-SHAPING = "memory structs kernel kernel_cache compiler numba_types bundle code_image linker abi".split()
+SHAPING = (
+    "memory structs kernel kernel_cache compiler llvm_memory numba_memory numba_types bundle code_image linker abi"
+).split()
 """The modules beside the kernels' own that decide what is compiled, and how it is kept and called."""
 
 
@@ -110,7 +112,7 @@ def put(path: Path, data: bytes) -> bool:
             raise
         name = path.name.partition("-")[0]
         versions = sorted(path.parent.glob(f"{name}-*{path.suffix}"), key=lambda one: one.stat().st_mtime)
-        for old in versions[:-KEPT_VERSIONS]:
+        for old in versions[:-VERSIONS_OF_A_FILE]:
             old.unlink(missing_ok=True)
     except OSError:
         return False

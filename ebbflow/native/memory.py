@@ -69,7 +69,7 @@ class Fixed:
     """Address space at a place that was chosen before, as an `mmap` is one that the system chose."""
 
     def __init__(self, base: int, size: int):
-        given = _libc.mmap(base, size, mmap.PROT_READ | mmap.PROT_WRITE, RESERVED | _FIXED_NOREPLACE, -1, 0)
+        given = _libc.mmap(base, size, mmap.PROT_READ | mmap.PROT_WRITE, RESERVED_ONLY | _FIXED_NOREPLACE, -1, 0)
         if given != base:
             error = ctypes.get_errno()
             if given != ctypes.c_void_p(-1).value:  # a kernel that does not know the flag puts it elsewhere
@@ -98,7 +98,8 @@ def is_free(base: int, size: int) -> bool:
     return True
 
 
-RESERVED = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # address space without a promise of memory: MAP_NORESERVE
+# Address space without a promise of memory: MAP_NORESERVE.
+RESERVED_ONLY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000
 _FIXED_NOREPLACE = 0x100000
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p

@@ -1,6 +1,6 @@
-"""Numba types: memory and structures as the compiler sees them.
+"""Numba types: structures as the compiler sees them.
 
-`H` has one value, so nothing is passed for it. Each class of structures has a type, whose values are words: reading a
+Each class of structures has a type, whose values are words: reading a
 field is one load at a constant distance from the word, writing it one store, and a field that lies inside is the sum
 of the two. A structure can be used as a number, and a number as a structure; neither costs an instruction.
 
@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.imputils import lower_constant
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import (
@@ -28,200 +26,8 @@ from numba.extending import (
     typeof_impl,
 )
 
-from ebbflow.native.abi import WORDS_AT
-from ebbflow.native.memory import (
-    CHECKED,
-    CLOSED,
-    TOUCHED,
-    Memory,
-    call_back,
-    load_lane,
-    load_shared,
-    prefetch,
-    store_lane,
-    store_shared,
-    yield_core,
-)
+from ebbflow.native.llvm_memory import LLVM_WORD, load, store
 from ebbflow.native.structs import CLASSES, Address, AddressClass, Field, Words
-
-WORD = ir.IntType(64)
-
-
-def _pointer(builder: Any, at: Any) -> Any:
-    return builder.inttoptr(builder.add(builder.shl(at, WORD(3)), WORD(8)), WORD.as_pointer())
-
-
-def _check(context: Any, builder: Any, at: Any) -> None:
-    """Where memory is checked: the process ends, with a sentence, if the word is closed."""
-    if not CHECKED:
-        return
-    bits = builder.load(_pointer(builder, builder.add(builder.lshr(at, WORD(5)), WORD(CLOSED))))
-    closed = builder.trunc(builder.lshr(bits, builder.and_(at, WORD(31))), ir.IntType(1))
-    with builder.if_then(closed, likely=False):
-        text = context.insert_const_string(builder.module, TOUCHED.format("%lld"))
-        number, nothing = ir.IntType(32), ir.VoidType()
-        tell = ir.FunctionType(number, [number, text.type], var_arg=True)
-        builder.call(cgutils.get_or_insert_function(builder.module, tell, "dprintf"), [number(2), text, at])
-        end = ir.FunctionType(nothing, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, end, "abort"), [])
-
-
-def load(context: Any, builder: Any, at: Any) -> Any:
-    _check(context, builder, at)
-    return builder.load(_pointer(builder, at))
-
-
-def store(context: Any, builder: Any, at: Any, word: Any) -> Any:
-    _check(context, builder, at)
-    builder.store(word, _pointer(builder, at))
-    return context.get_dummy_value()
-
-
-# ---- memory --------------------------------------------------------------------------------------
-
-
-class MemoryType(types.Type):
-    """The type of `H`; it has one value, so nothing is passed for it."""
-
-    def __init__(self) -> None:
-        super().__init__("Memory")
-
-
-MEMORY = MemoryType()
-
-
-@register_model(MemoryType)
-class _MemoryModel(models.StructModel):
-    def __init__(self, manager: Any, type_: Any):
-        super().__init__(manager, type_, [])
-
-
-@typeof_impl.register(Memory)
-def _type_of_memory(value: Memory, c: Any) -> MemoryType:
-    return MEMORY
-
-
-@infer_global(operator.getitem)
-class _Load(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        if args[0] == MEMORY and isinstance(args[1], types.Integer | AddressType):
-            return signature(types.int64, MEMORY, types.int64)
-        return None
-
-
-@infer_global(operator.setitem)
-class _Store(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        if args[0] == MEMORY and isinstance(args[1], types.Integer | AddressType):
-            return signature(types.none, MEMORY, types.int64, types.int64)
-        return None
-
-
-@infer_global(load_lane)
-@infer_global(load_shared)
-class _LoadBy(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.int64, types.int64)
-
-
-@infer_global(store_lane)
-@infer_global(store_shared)
-class _StoreBy(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64, types.int64)
-
-
-@infer_global(prefetch)
-class _Prefetch(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64)
-
-
-@infer_global(call_back)
-class _CallBack(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none, types.int64, types.int64)
-
-
-@infer_global(yield_core)
-class _YieldCore(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.none)
-
-
-@lower_builtin(operator.getitem, MemoryType, types.int64)
-def _load(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return load(context, builder, args[1])
-
-
-@lower_builtin(operator.setitem, MemoryType, types.int64, types.int64)
-def _store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return store(context, builder, args[1], args[2])
-
-
-def _element(builder: Any, at: Any) -> Any:
-    """The same word as an element of one array: in these terms the compiler sees that words follow each other.
-
-    Not so for all loads and stores: it would prepare every loop over the lanes of a row for thousands of them.
-    """
-    module = builder.module
-    if WORDS_AT not in module.globals:
-        ir.GlobalVariable(module, ir.ArrayType(WORD, 0), WORDS_AT)
-    return builder.gep(module.get_global(WORDS_AT), [WORD(0), at])
-
-
-@lower_builtin(load_lane, types.int64)
-def _load_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[0])
-    return builder.load(_element(builder, args[0]))
-
-
-@lower_builtin(store_lane, types.int64, types.int64)
-def _store_lane(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    _check(context, builder, args[0])
-    builder.store(args[1], _element(builder, args[0]))
-    return context.get_dummy_value()
-
-
-@lower_builtin(load_shared, types.int64)
-def _load_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load_atomic(_pointer(builder, args[0]), "acquire", 8)
-
-
-@lower_builtin(store_shared, types.int64, types.int64)
-def _store_shared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store_atomic(args[1], _pointer(builder, args[0]), "release", 8)
-    return context.get_dummy_value()
-
-
-@lower_builtin(prefetch, types.int64)
-def _prefetch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    number = ir.IntType(32)
-    fetch = ir.FunctionType(ir.VoidType(), [WORD.as_pointer(), number, number, number])
-    for_reading, near, data = number(0), number(3), number(1)
-    function = cgutils.get_or_insert_function(builder.module, fetch, "llvm.prefetch.p0")
-    builder.call(function, [_pointer(builder, args[0]), for_reading, near, data])
-    return context.get_dummy_value()
-
-
-@lower_builtin(call_back, types.int64, types.int64)
-def _call_back(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    function = ir.FunctionType(ir.VoidType(), [WORD])
-    builder.call(builder.inttoptr(args[0], function.as_pointer()), [args[1]])
-    return context.get_dummy_value()
-
-
-@lower_builtin(yield_core)
-def _yield_core(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    yields = ir.FunctionType(ir.IntType(32), [])
-    builder.call(cgutils.get_or_insert_function(builder.module, yields, "sched_yield"), [])
-    return context.get_dummy_value()
-
-
-@lower_constant(MemoryType)
-def _memory(context: Any, builder: Any, type_: Any, value: Any) -> Any:
-    return context.get_constant_undef(type_)
-
 
 # ---- types and what they convert to -------------------------------------------------------------
 
@@ -252,7 +58,7 @@ class AddressType(types.Type):
 @register_model(AddressType)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, type_: Any):
-        super().__init__(manager, type_, WORD)
+        super().__init__(manager, type_, LLVM_WORD)
 
 
 @lower_cast(AddressType, types.int64)
@@ -279,12 +85,12 @@ class _Truth(AbstractTemplate):
 
 @lower_builtin(bool, AddressType)
 def _is_there(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.icmp_signed("!=", args[0], WORD(0))
+    return builder.icmp_signed("!=", args[0], LLVM_WORD(0))
 
 
 @lower_builtin(operator.not_, AddressType)
 def _is_nowhere(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.icmp_signed("==", args[0], WORD(0))
+    return builder.icmp_signed("==", args[0], LLVM_WORD(0))
 
 
 # ---- a class in a kernel: `Node(word)`, `Node.SIZE` ------------------------------------------------
@@ -329,7 +135,7 @@ class _Size(AttributeTemplate):
 
 @lower_getattr_generic(ClassType)
 def _size(context: Any, builder: Any, type_: ClassType, value: Any, name: str) -> Any:
-    return WORD(type_.made.of.SIZE)
+    return LLVM_WORD(type_.made.of.SIZE)
 
 
 # ---- fields ---------------------------------------------------------------------------------------
@@ -346,7 +152,7 @@ class _Fields(AttributeTemplate):
 
 def _place(builder: Any, type_: AddressType, value: Any, name: str) -> tuple[Field, Any]:
     field = type_.of.FIELDS[name]
-    return field, builder.add(value, WORD(field.offset), flags=["nsw"])
+    return field, builder.add(value, LLVM_WORD(field.offset), flags=["nsw"])
 
 
 @lower_getattr_generic(AddressType)
@@ -398,7 +204,7 @@ def _item(builder: Any, first: Any, i: Any) -> Any:
 def _get_item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     if is_words(sig.args[0]):
         return load(context, builder, _item(builder, *args))
-    far = builder.mul(args[1], WORD(sig.args[0].of.SIZE), flags=["nsw"])
+    far = builder.mul(args[1], LLVM_WORD(sig.args[0].of.SIZE), flags=["nsw"])
     return builder.add(args[0], far, flags=["nsw"])
 
 

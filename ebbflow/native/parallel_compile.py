@@ -37,7 +37,7 @@ from ebbflow.native.kernel_cache import (
 )
 from ebbflow.native.linker import Linker
 
-MOST = 4  # processes; each takes some 400 MB, and chains of calls leave little for more to do
+MOST_PROCESSES = 4  # processes; each takes some 400 MB, and chains of calls leave little for more to do
 COMMAND = ["-m", "ebbflow.native.parallel_compile"]
 
 # ---- who asks ---------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def compile_in_parallel(progress: Callable[[int, int], None]) -> bool:
 
     Of the processes that need it at the same time, one compiles and the others wait for it.
     """
-    cores = min(len(os.sched_getaffinity(0)), MOST) if hasattr(os, "sched_getaffinity") else 1
+    cores = min(len(os.sched_getaffinity(0)), MOST_PROCESSES) if hasattr(os, "sched_getaffinity") else 1
     if cores < 2 or not is_private(directory()) or not Path(sys.executable).name.startswith("python"):
         return False
     try:

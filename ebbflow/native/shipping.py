@@ -16,6 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ebbflow.native import bundle, processor
@@ -23,6 +24,8 @@ from ebbflow.native.kernel_cache import PACKAGE, SHAPING, get, kernel_sources, p
 from ebbflow.native.memory import CHECKED
 
 SHIPPED = PACKAGE / "native" / "shipped"
+NO_OTHER_CODE = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"}
+"""What may be said to Numba without asking for other code than is shipped."""
 _COMPILE = "from ebbflow.native.kernel import compile_all; from ebbflow.native.kernel_cache import bundle_path; " \
     "compile_all(lambda done, total: None); print(bundle_path())"  # fmt: skip
 
@@ -33,16 +36,20 @@ def file_name(level: str) -> str:
     return f"{level}-{hashlib.sha256(repr([shaping, kernel_sources()]).encode()).hexdigest()[:24]}.bundle"
 
 
-def shipped() -> bundle.Bundle | None:
-    """The bundle in this installation for the highest level that runs here, loaded; None where there is none."""
-    is_tuned = any(name.startswith("NUMBA_") for name in os.environ)  # other code is asked for
+def usable() -> Iterator[Path]:
+    """The bundles of this installation that may run here, for the highest level first."""
+    is_tuned = any(name.startswith("NUMBA_") and name not in NO_OTHER_CODE for name in os.environ)
     if CHECKED or is_tuned or not SHIPPED.is_dir() or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None
+        return
     for level in processor.levels():
-        found = bundle.read(SHIPPED / file_name(level))
-        if found is not None:
-            return found
-    return None
+        path = SHIPPED / file_name(level)
+        if path.is_file():
+            yield path
+
+
+def shipped() -> bundle.Bundle | None:
+    """The first of them that can be loaded, loaded; None where there is none."""
+    return next((found for path in usable() if (found := bundle.read(path)) is not None), None)
 
 
 def build(place: Path, level: str) -> Path:

@@ -11,47 +11,26 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.operators.edges import lighten_joins
+from ebbflow.operators.flush import lighten_joins
 from ebbflow.operators.hash_sort import drop_bulk, sum_equal
-from ebbflow.operators.join.product_rule import NOBODY, RECORDS, catch_up, has_partner, keys_joined, show_readers
-from ebbflow.operators.node import (
-    NO_TIME,
-    SETTLE,
-    Bucket,
-    Node,
-    PendingRow,
-    emit,
-)
+from ebbflow.operators.join.deferred import catch_up
+from ebbflow.operators.join.product_rule import NOBODY, RECORDS, has_partner, keys_joined, show_readers
+from ebbflow.operators.node import NO_TIME, SETTLE, Bucket, Node, PendingRow, emit
 from ebbflow.operators.partitions import partitions_of, spill_partitions, take_partition
-from ebbflow.operators.prefetch import AHEAD, prefetch_keys, prefetch_visits
+from ebbflow.operators.prefetch import KEYS_AHEAD, prefetch_keys, prefetch_visits
+from ebbflow.trace.append import push_entry
 from ebbflow.trace.batch_builder import begin_batch, finish_batch, put_key_rows
-from ebbflow.trace.heap import (
-    DIFF_OVERFLOW,
-    LIMIT_REACHED,
-    WIDE_DIFF,
-    Worker,
-    blame,
-    copy_words,
-    drop_vector,
-    fail,
-    fail_of_row,
-    hash_lanes,
-    release,
-    reserve,
-    same,
-)
-from ebbflow.trace.packed_rows import (
-    Pack,
-    drop_pack,
-    list_at,
-    new_pack,
-    put_row,
-    rows_in,
-    unpack,
-)
-from ebbflow.trace.segment import DIFF_AT_MOST, push_entry, sort_rows, touch
+from ebbflow.trace.diff_limits import WIDE_DIFF
+from ebbflow.trace.entry_index import touch_key
+from ebbflow.trace.failures import DIFF_OVERFLOW, LIMIT_REACHED, fail
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import copy_words, drop_vector, release, reserve, same
+from ebbflow.trace.packed_rows import Pack, drop_pack, list_at, new_pack, put_row, rows_in, unpack
+from ebbflow.trace.refused_rows import blame, fail_of_row
+from ebbflow.trace.segment import DIFF_AT_MOST, sort_rows
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import Marks, Record, Table, find, segment_of
+from ebbflow.trace.worker_fields import Worker
 
 
 @inline
@@ -102,12 +81,12 @@ def visit_key(
                 e[k] = record.lanes[k]
         return
     segment = segment_of(table, record, 0)
-    touch(worker, segment, w)
+    touch_key(worker, table, record, segment, w)
     for i in range(n):
         q = d + i * w
         push_entry(worker, segment, w, rounds, q[0], q[1], q + 2)
     if owed:
-        catch_up(worker, node, record.lanes, hash_lanes(record.lanes, nk), segment, w, rounds)
+        catch_up(worker, node, record.lanes, hash_lanes(record.lanes, nk), segment, rounds)
     else:
         show_readers(worker, node, 0, record, nk, hash_lanes(record.lanes, nk), d, n, w, rounds)
 
@@ -159,7 +138,7 @@ def visit_known(worker: Worker, node: Node, table: Table, record: Record, row: i
     w = table.widths[0]
     d = reserve(worker, worker.delta, n * w)
     segment = segment_of(table, record, 0)
-    touch(worker, segment, w)
+    touch_key(worker, table, record, segment, w)
     for i in range(n):
         q = d + i * w
         e = Words(row + i * (1 + nk + w))
@@ -271,8 +250,8 @@ def visit_rows(worker: Worker, node: Node, bucket: Bucket, rounds: int) -> None:
     n = v.length
     cap = v.capacity  # the bucket's own words may be overwritten while its rows are visited
     for x in range(0, n, step):
-        if x % (AHEAD * step) == 0:
-            prefetch_keys(worker, table, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+        if x % (KEYS_AHEAD * step) == 0:
+            prefetch_keys(worker, table, 0, rows + x + 3, step, min(KEYS_AHEAD, (n - x) // step))
         row = rows + x
         if x and same(row + PendingRow.SIZE, row - step + PendingRow.SIZE, nk):  # the key before it
             record = Record(row[-step + 3])
@@ -285,8 +264,8 @@ def visit_rows(worker: Worker, node: Node, bucket: Bucket, rounds: int) -> None:
             Marks(record + nk).done = serial
         Marks(record + nk).head = x
     for x in range(0, n, step):
-        if x % (AHEAD * step) == 0:
-            prefetch_visits(worker, node, table, 0, rows + x + 3, step, min(AHEAD, (n - x) // step))
+        if x % (KEYS_AHEAD * step) == 0:
+            prefetch_visits(worker, node, table, 0, rows + x + 3, step, min(KEYS_AHEAD, (n - x) // step))
         if worker.error:
             break
         record = Record(rows[x + 3])

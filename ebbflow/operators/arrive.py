@@ -11,22 +11,19 @@ from __future__ import annotations
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import Block, copy_row, hash_block
-from ebbflow.operators.node import (
-    REDUCE,
-    Node,
-    PendingRow,
-    bucket_for,
-    row_lanes,
-)
+from ebbflow.operators.node import REDUCE, Node, PendingRow, bucket_for, row_lanes
 from ebbflow.operators.partitions import are_many, partition_block, partitions_of
 from ebbflow.operators.prefetch import prefetch_keys
 from ebbflow.operators.reduce.answers import USER_FUNCTION
 from ebbflow.operators.reduce.totals.accumulators import touch_input
+from ebbflow.trace.append import push_entry
 from ebbflow.trace.clock import is_complete
-from ebbflow.trace.heap import LAST, Vector, Worker, drop_vector, reserve
-from ebbflow.trace.segment import VALUE, push_entry
+from ebbflow.trace.diff_limits import LAST
+from ebbflow.trace.heap import drop_vector, reserve
+from ebbflow.trace.segment import VALUE
 from ebbflow.trace.spine import record_of
 from ebbflow.trace.table import Marks, Record, segment_of
+from ebbflow.trace.worker_fields import Vector, Worker
 
 
 @kernel
@@ -39,7 +36,7 @@ def are_complete(worker: Worker, ranks: Words, rstep: int, n: int) -> bool:
 
 
 @kernel
-def add_pending_rows(
+def add_pending_rows(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker,
     v: Vector,
     b: Block,
@@ -71,7 +68,7 @@ def add_pending_rows(
 
 
 @kernel
-def add_to_keys(
+def add_to_keys(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker,
     node: Node,
     b: Block,
@@ -114,7 +111,7 @@ def add_to_keys(
 
 
 @kernel
-def arrive(
+def arrive(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker, node: Node, rounds: int, ranks: Words, rstep: int, diffs: Words, dstep: int, sign: int, n: int
 ) -> None:
     """The block's rows have come to an arrangement or a reduction, at these rounds and at times that are complete."""

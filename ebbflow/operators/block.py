@@ -8,12 +8,15 @@ Rule: after `run_stages` the block has the columns, ranks and diffs of the rows 
 
 from __future__ import annotations
 
-from ebbflow.expressions.interpreter import BLOCK_ROWS, REGISTERS, interpret, interpret_block
+from ebbflow.expressions.block_interpreter import interpret_block
+from ebbflow.expressions.interpreter import interpret
+from ebbflow.expressions.opcodes import BLOCK_ROWS, REGISTERS
 from ebbflow.limits import COLUMNS
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane, store_lane
 from ebbflow.native.structs import Struct, Words, beside, several
-from ebbflow.trace.heap import Worker, mix_in, mixed
+from ebbflow.trace.hashing import mix_in, mixed
+from ebbflow.trace.worker_fields import Worker
 
 MOST_GROUPS = 8  # in a block, and of a tally for which it is tried
 
@@ -58,7 +61,7 @@ MOST_COLUMNS = COLUMNS  # a room for all of the widest collection: who fills the
 FEW_LEFT_OUT = 8  # if less than one in so many rows is left out, the others are copied in runs
 
 
-COPY, PROGRAM = 0, 1
+PICK_LANES, RUN_PROGRAM = 0, 1
 
 
 @inline

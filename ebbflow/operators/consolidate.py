@@ -6,8 +6,8 @@ node does the same for the rows of one round of a loop, so that differences that
 An output whose rows arrive consolidated can write them directly into a result buffer, column by column and with their
 times, as long as there is room.
 
-Rule: within a slice each pair of lanes and rank occurs once, and rows with a sum of zero are left out when the output
-is read. Rows in the result buffer come before those in the vector.
+Rule: within a slice each pair of lanes and rank occurs once, unless its diffs do not sum up to a word; rows with a sum
+of zero are left out when the output is read. Rows in the result buffer come before those in the vector.
 """
 
 from __future__ import annotations
@@ -18,28 +18,15 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import prefetch
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import Block
-from ebbflow.operators.node import (
-    Node,
-)
-from ebbflow.trace.heap import (
-    SUM_OVERFLOW,
-    WIDE_DIFF,
-    Worker,
-    alloc,
-    copy_words,
-    drop_vector,
-    fail_of_row,
-    hash_lanes,
-    release,
-    reserve,
-    same,
-    size_bits,
-    sum_fits,
-)
+from ebbflow.operators.node import Node
+from ebbflow.trace.diff_limits import WIDE_DIFF, size_bits, sum_fits
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import alloc, copy_words, drop_vector, release, reserve, same
+from ebbflow.trace.worker_fields import Worker
 
 WHERE = 36  # bits of a slot that hold the position of its row, from 1 on; above them its life, from 1 on
 LIVES = 1 << 26
-HUGE = 1 << 23  # words of rows that are not kept for the next ones
+HUGE_OUTPUT = 1 << 23  # words of rows that are not kept for the next ones
 SPARSE, FEW_SLOTS = 32, 1 << 14  # an index of so many slots a row is dropped, where it has more than that
 
 
@@ -83,10 +70,17 @@ def index_rows(worker: Worker, node: Node, size: int) -> None:
         slots[i] = slot_of(life, at)
 
 
+@inline
+def takes_in(there: Words, row: Words, n: int) -> bool:
+    """Whether a row is the one that is there, and their diffs sum up to a word: another order of the same rows may."""
+    return same(there, row, n + 1) and sum_fits(there[n + 1], row[n + 1])
+
+
 @kernel
 def settle_rows(worker: Worker, node: Node, count: int) -> None:
     """Rows `lanes, rank, diff`, which lie behind the output's rows, become some of them: each is added to the one that
-    is the same, or follows the last.
+    is the same, or follows the last.  Where a sum would leave a word the row is there twice: whoever reads the output
+    sums the rows that came very often exactly, whatever their order was.
 
     needs:  room for them was reserved.
     """
@@ -105,13 +99,10 @@ def settle_rows(worker: Worker, node: Node, count: int) -> None:
     life = node.index.life
     for _ in range(count):
         i = hash_lanes(row, n + 1) & (size - 1)
-        while is_alive(slots[i], life) and not same(p + row_in_slot(slots[i]), row, n + 1):
+        while is_alive(slots[i], life) and not takes_in(p + row_in_slot(slots[i]), row, n):
             i = (i + 1) & (size - 1)
         if is_alive(slots[i], life):
             q = p + row_in_slot(slots[i]) + n + 1
-            if not sum_fits(q[0], row[n + 1]):
-                fail_of_row(worker, SUM_OVERFLOW, node.number, row[n], row[n + 1], row, n)
-                break
             q[0] += row[n + 1]
         else:
             slots[i] = slot_of(life, end)
@@ -236,7 +227,7 @@ def forget_rows(worker: Worker, node: Node) -> None:
             node.index.life = 0
     v.length = 0
     stop_direct(node)
-    if node.raw and v.capacity >= HUGE:
+    if node.raw and v.capacity >= HUGE_OUTPUT:
         drop_vector(worker, v)
 
 

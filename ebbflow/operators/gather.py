@@ -9,24 +9,19 @@ Rule: base and events are the key's whole history at these rounds; no entry is r
 
 from __future__ import annotations
 
+from ebbflow.columns.digit_sort import DIGIT_BITS
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words
 from ebbflow.operators.node import Node, queue
 from ebbflow.operators.value_index import enter_all
-from ebbflow.trace.heap import (
-    LAST,
-    Segment,
-    Vector,
-    Worker,
-    copy_words,
-    hash_lanes,
-    join_rounds,
-    reserve,
-    rounds_precede,
-    same,
-)
+from ebbflow.trace.diff_limits import LAST
+from ebbflow.trace.failures import COUNT_OVERFLOW, fail
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import copy_words, reserve, same
+from ebbflow.trace.rounds import join_rounds, rounds_precede
 from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
 from ebbflow.trace.table import Record
+from ebbflow.trace.worker_fields import Segment, Vector, Worker
 
 
 class Event(Struct):
@@ -37,39 +32,38 @@ class Event(Struct):
     index: int  # in the list of values, or the lanes of the entry itself
 
 
-FEW = 16
-MANY = 1024  # events that may be worth sorting by their digits
-DIGIT = 11  # bits
+FEW_KEYS = 16
+MANY_EVENTS = 1024  # events that may be worth sorting by their digits
 
 
 @kernel
 def scatter_events(worker: Worker, p: Event, n: int, low: int, bits: int) -> None:
     """Sort n events at p, whose ranks from `low` on have so many bits, a digit at a time, stably."""
-    counts = reserve(worker, worker.slots, 1 << DIGIT)
+    counts = reserve(worker, worker.slots, 1 << DIGIT_BITS)
     a = p
     b = Event(reserve(worker, worker.sorted, n * Event.SIZE))
     shift = 0
     while shift < bits:
-        for i in range(1 << DIGIT):
+        for i in range(1 << DIGIT_BITS):
             counts[i] = 0
         for x in range(a, a[n], Event.SIZE):
             e = Event(x)
-            counts[((e.rank - low) >> shift) & ((1 << DIGIT) - 1)] += Event.SIZE
+            counts[((e.rank - low) >> shift) & ((1 << DIGIT_BITS) - 1)] += Event.SIZE
         at: int = b
-        for i in range(1 << DIGIT):
+        for i in range(1 << DIGIT_BITS):
             m = counts[i]
             counts[i] = at
             at += m
         for here in range(a, a[n], Event.SIZE):
             e = Event(here)
-            c = counts + (((e.rank - low) >> shift) & ((1 << DIGIT) - 1))
+            c = counts + (((e.rank - low) >> shift) & ((1 << DIGIT_BITS) - 1))
             o = Event(c[0])
             c[0] = o[1]
             o.rank = e.rank
             o.diff = e.diff
             o.index = e.index
         a, b = b, a
-        shift += DIGIT
+        shift += DIGIT_BITS
     if a != p:
         for i in range(n * Event.SIZE):
             Words(p)[i] = Words(a)[i]
@@ -91,7 +85,7 @@ def is_scattered(worker: Worker, p: Event, n: int) -> bool:
     bits = 1
     while (high - low) >> bits:
         bits += 1
-    passes = (bits + DIGIT - 1) // DIGIT
+    passes = (bits + DIGIT_BITS - 1) // DIGIT_BITS
     if (1 << (2 * passes)) >= runs:
         return False
     scatter_events(worker, p, n, low, bits)
@@ -119,7 +113,7 @@ def sort_events(worker: Worker, p: Event, n: int) -> None:
             j[1].diff = y
             j[1].index = z
         return
-    if n >= MANY and is_scattered(worker, p, n):
+    if n >= MANY_EVENTS and is_scattered(worker, p, n):
         return
     a = p
     b = Event(reserve(worker, worker.sorted, n * Event.SIZE))
@@ -157,6 +151,30 @@ def sort_events(worker: Worker, p: Event, n: int) -> None:
     if a != p:
         for i in range(n * Event.SIZE):
             Words(p)[i] = Words(a)[i]
+
+
+@kernel
+def refuse_group(worker: Worker, node: Node, record: Record, rank: int) -> None:
+    """A key's rows are more than can be counted."""
+    worker.key_at = record
+    fail(worker, COUNT_OVERFLOW, node.number, rank, 0)
+
+
+@kernel
+def events_of(worker: Worker, segment: Segment, w: int) -> Event:
+    """The entries of a segment as events in the order of time, in EVENTS; returns their end."""
+    n = segment.length
+    start = Event(reserve(worker, worker.events, Event.SIZE * n))
+    end = start
+    for i in range(n):
+        e = Entry(segment.pointer + i * w)
+        if diff_of(e.stamp) != 0:
+            end.rank = rank_of(e.stamp)
+            end.diff = diff_of(e.stamp)
+            end.index = e
+            end = end[1]
+    sort_events(worker, start, (end - start) // Event.SIZE)
+    return end
 
 
 @kernel
@@ -310,8 +328,8 @@ def gather_values(worker: Worker, segment: Segment, w: int, rounds: int, events:
     vn = known
     mask = 0
     slots = Words(0)
-    if new > FEW:
-        mask = 4 * FEW - 1
+    if new > FEW_KEYS:
+        mask = 4 * FEW_KEYS - 1
         while mask < 2 * (known + new):
             mask += mask + 1
         slots = reserve(worker, worker.slots, mask + 1)
@@ -344,3 +362,12 @@ def gather_values(worker: Worker, segment: Segment, w: int, rounds: int, events:
     values.length = step * vn
     if not in_order:
         sort_events(worker, Event(events.pointer), zn)
+
+
+@inline
+def next_rank(a: Event, an: Event, b: Event, bn: Event) -> int:
+    """The rank of the first event of two sorted lists that have one."""
+    t = a.rank if a < an else (1 << 62)
+    if b < bn and b.rank < t:
+        t = b.rank
+    return t

@@ -10,24 +10,16 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.heap import (
-    LARGE,
-    NO_NODE,
-    SUM_OVERFLOW,
-    Vector,
-    Worker,
-    copy_words,
-    drop_vector,
-    fail_of_row,
-    hash_lanes,
-    reserve,
-    same,
-    sum_fits,
-)
+from ebbflow.trace.diff_limits import sum_fits
+from ebbflow.trace.failures import NO_NODE, SUM_OVERFLOW
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import LARGE, copy_words, drop_vector, reserve, same
 from ebbflow.trace.packed_rows import first_of, second_of
+from ebbflow.trace.refused_rows import fail_of_row
 from ebbflow.trace.segment import sort_rows
+from ebbflow.trace.worker_fields import Vector, Worker
 
-FEW = 24  # rows of one key that are compared each with each
+FEW_ALIKE = 24  # rows of one key that are compared each with each
 WORD_ROOM = 4  # words to order a row in that is one word
 
 
@@ -121,7 +113,7 @@ def order_rows(worker: Worker, p: Words, n: int, w: int, shift: int) -> int:
                     copy_words(a, o, w)
                     o += w
             else:
-                if e <= i + FEW and are_alike(a, e - i, w):
+                if e <= i + FEW_ALIKE and are_alike(a, e - i, w):
                     put_alike(a, e - i, w, o)
                 else:
                     sort_rows(worker, a, e - i, w)
@@ -173,7 +165,7 @@ def write_words(worker: Worker, p: Words, n: int, rank: int, diff: int, lanes: i
 
 
 @kernel
-def order_words(
+def order_words(  # wide: where rows come from, where they go, and what orders them
     worker: Worker, p: Words, n: int, rank: int, diff: int, lanes: int, nk: int, shift: int, to: int
 ) -> int:
     """The same for n rows of one rank and diff whose lanes are two or fewer, in one word each; they go to `to`.
@@ -211,7 +203,7 @@ def order_words(
     w = 3 + lanes
     for j in range(mask + 1 if diff else 0):
         m = counts[j] - i
-        if m <= FEW:
+        if m <= FEW_ALIKE:
             sort_words(pairs + 2 * i, m)
             o = write_words(worker, pairs + 2 * i, m, rank, diff, lanes, o)
         else:

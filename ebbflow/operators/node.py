@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import At, Struct, Words, beside, several
-from ebbflow.trace.heap import Vector, Worker, copy_words, release, reserve
+from ebbflow.trace.heap import copy_words, release, reserve
 from ebbflow.trace.packed_rows import Pack, drop_pack
 from ebbflow.trace.table import Marks, Record, Table
 from ebbflow.trace.tally import Tally
+from ebbflow.trace.worker_fields import Vector, Worker
 
 
 class Index(Vector):
@@ -36,6 +37,15 @@ class Readers(Struct):
     count: int
 
 
+class Choice(Struct):
+    """The tactics by which a key may be reduced, a bit each, and how often each of them did it."""
+
+    bits: int
+    order: int  # the address of the order in which an index has the values of a key, 0 where none is needed
+    doubt: int  # whether it is worth asking if a key is steady: how often of late none was
+    counts: Words = several(15)
+
+
 class Node(Struct, words=54):
     """A node of the dataflow."""
 
@@ -55,7 +65,7 @@ class Node(Struct, words=54):
     owes: Vector  # (record, rounds, rank) a reduce must look at once complete
     least: int  # of a buffering node: the least rounds among its rows
     partition_lanes: Words  # the lanes of the partition key, which decides a row's worker: `n, lane...`
-    unused: int
+    choice: At[Choice]  # of a reduction: its tactics
     short: int  # 1: one chain, no output trace needed to know what was emitted before
     kept: int  # whether a reduce keeps its output family
     spec: Words  # the reducer's description
@@ -110,6 +120,11 @@ class PendingRow(Struct):
 
 
 INPUT, ARRANGE, REDUCE, OUTPUT, JOIN, PASS, OUTSIDE, DELAY, SETTLE, WAIT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+
+OF_KIND: dict[int, tuple[str, ...]] = {  # fields that nodes of one kind have where others have something else
+    OUTPUT: ("rows", "index", "shows_wide", "direct_at", "direct_step", "direct_room", "direct_rows", "direct_times"),
+    WAIT: ("wait_lane",),
+}
 
 NOTHING = (1 << 62) + ((1 << 62) - 1)  # the least rounds that are pending, where nothing is
 NO_TIME = -1  # instead of the rank of a pending row: a join has postponed its work for the key

@@ -16,13 +16,8 @@ from ebbflow.operators.block import Block, Column, copy_row
 from ebbflow.operators.hash_sort import WORD_ROOM, order_rows, order_words
 from ebbflow.operators.node import Bucket, Node, PendingRow, row_lanes
 from ebbflow.trace.batch import HASH_BITS
-from ebbflow.trace.heap import (
-    Vector,
-    Worker,
-    copy_words,
-    hash_lanes,
-    reserve,
-)
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import copy_words, reserve
 from ebbflow.trace.packed_rows import (
     Chunk,
     List,
@@ -38,9 +33,10 @@ from ebbflow.trace.packed_rows import (
     unpack,
 )
 from ebbflow.trace.table import Table
+from ebbflow.trace.worker_fields import Vector, Worker
 
 BULKS = 16  # times the rows of the smallest bulk: fewer of them are in the cache when they are partitioned
-MOST_BITS = 10  # so many parts can be written to by turns
+MOST_PART_BITS = 10  # so many parts can be written to by turns
 
 
 @inline
@@ -53,7 +49,7 @@ def are_many(worker: Worker, table: Table, n: int) -> bool:
 def new_partitions(worker: Worker, node: Node, n: int) -> Pack:
     """Parts for n rows that come to a node, and for more."""
     bits = 1
-    while (64 << bits) < n and bits < MOST_BITS:
+    while (64 << bits) < n and bits < MOST_PART_BITS:
         bits += 1
     f = new_pack(worker, row_lanes(node), 1 << bits)
     f.bits = bits

@@ -4,7 +4,7 @@ A record, its entries and the record that a join looks up are in three unrelated
 the one before. Visited one by one, every key waits for each of them; requested for 32 keys at a time, the accesses
 overlap.
 
-Rule: prefetching changes no state. Tables that fit into the cache are left out.
+Rule: prefetching changes no state. Tables that fit into the cache, with all that is beside them, are left out.
 """
 
 from __future__ import annotations
@@ -14,31 +14,22 @@ from ebbflow.native.memory import prefetch
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import Block
 from ebbflow.operators.node import Node
-from ebbflow.trace.batch import (
-    HASH_BITS,
-    bucket_start,
-    family_at,
-    item_at,
-    start_at,
-    start_of,
-)
-from ebbflow.trace.heap import Worker, hash_lanes
+from ebbflow.trace.batch import HASH_BITS, bucket_start, family_at, item_at, start_at, start_of
+from ebbflow.trace.hashing import hash_lanes
 from ebbflow.trace.spine import Sealed, are_few
-from ebbflow.trace.table import (
-    ADDRESS,
-    Record,
-    Table,
-    segment_of,
-    tag_of,
-)
+from ebbflow.trace.table import ADDRESS, Record, Table, segment_of, tag_of
+from ebbflow.trace.worker_fields import Worker
 
-AHEAD = 32  # keys that are prefetched at once: some hundred cache lines
+KEYS_AHEAD = 32  # keys that are prefetched at once: some hundred cache lines
+WORDS_A_SLOT = 256  # for each slot that is at hand: of so many words in use, all are in a cache that is near enough
+NEAR_SLOTS = 64  # are in the nearest cache while a block of keys is visited
 
 
 @inline
 def may_miss_cache(worker: Worker, table: Table) -> bool:
-    """Whether finding a key may miss the cache."""
-    return table.mask >= worker.cached_slots or table.spine != 0
+    """Whether finding a key may miss the cache: in a large table, or in one of many small ones."""
+    is_crowded = table.mask >= NEAR_SLOTS and worker.live >= worker.cached_slots * WORDS_A_SLOT
+    return table.mask >= worker.cached_slots or table.spine != 0 or is_crowded
 
 
 @inline
@@ -49,9 +40,14 @@ def prefetch_words(p: Words, n: int) -> None:
 
 @inline
 def prefetch_segment(table: Table, record: Record, family: int) -> None:
-    """Prefetch the first entries that a record has in a family; the processor continues by itself along many."""
+    """Prefetch the first entries that a record has in a family, along which the processor continues by itself, and the
+    first of the slice, which lie behind all the old ones.
+    """
     segment = segment_of(table, record, family)
-    prefetch_words(segment.pointer, min(segment.length * table.widths[family], 4 * CACHE_LINE))
+    w = table.widths[family]
+    prefetch_words(segment.pointer, min(segment.length * w, 4 * CACHE_LINE))
+    if segment.length * w > 4 * CACHE_LINE:
+        prefetch(segment.pointer + segment.old * w)
 
 
 @inline

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.heap import Vector, Worker, hash_lanes, reserve, same
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import reserve, same
+from ebbflow.trace.worker_fields import Vector, Worker
 
 HEAD = 2  # a row of a history or a buffer: place, diff, then the coordinates
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
 from ebbflow.trace.batch import copy_entries, copy_key, family_at, start_of
-from ebbflow.trace.heap import Vector, Worker, push_word, reserve
+from ebbflow.trace.entry_index import index_behind
+from ebbflow.trace.heap import push_word, reserve
 from ebbflow.trace.segment import VALUE, diff_of
 from ebbflow.trace.spine import Sealed, is_gone
 from ebbflow.trace.table import ADDRESS, Record, Table, segment_of
+from ebbflow.trace.worker_fields import Vector, Worker
 
 
 @kernel
@@ -35,6 +37,9 @@ def scan_table(worker: Worker, table: Table, to: Vector) -> None:
         record = Record(slots[i] & ADDRESS)
         if record:
             segment = segment_of(table, record, 0)
+            index = index_behind(worker, table, 0, segment)
+            for k in range(index.chunks if index else 0):
+                scan_entries(worker, record.lanes, nk, index.directory[k].at, index.directory[k].values, w, to)
             scan_entries(worker, record.lanes, nk, segment.pointer, segment.length, w, to)
     spine = table.spine
     if spine == 0:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.heap import hash_lanes, same
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import same
 
-FEW = 8  # values that are searched linearly
+SEARCHED_LINEARLY = 8  # values that are searched linearly
 
 
 @inline
@@ -37,11 +38,11 @@ def index_among(first: int, step: int, n: int, lanes: Words, nv: int, slots: Wor
 @inline
 def mask_for(n: int, mask: int) -> int:
     """The mask for n values, given the mask before; a different one means that the slots must be rebuilt."""
-    if n <= FEW:
+    if n <= SEARCHED_LINEARLY:
         return 0
     if 2 * n <= mask:
         return mask
-    return 4 * FEW - 1 if mask == 0 else 2 * mask + 1
+    return 4 * SEARCHED_LINEARLY - 1 if mask == 0 else 2 * mask + 1
 
 
 @inline

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ebbflow.errors import PlaceTaken, TypeMismatch
-from ebbflow.frontend.running.table import plain
+from ebbflow.frontend.plain import plain
 from ebbflow.pipeline import marks
 
-NAME = "owner.json"  # in the directory that a stream has for an output
+OWNER_FILE = "owner.json"  # in the directory that a stream has for an output
 CLAIM = "_owner.json"  # in a place that is published to; readers of Parquet pass over names with an underscore
 
 
@@ -42,13 +42,13 @@ class Owner:
     @property
     def is_gone(self) -> bool:
         """Whether its checkpoint is no longer there, so that it never publishes again."""
-        found = marks.read(Path(self.home) / NAME) if self.home else None
+        found = marks.read(Path(self.home) / OWNER_FILE) if self.home else None
         return found is None or found.get("id") != self.id
 
 
 def owner_of(home: Path, output: str = "", program: str = "") -> Owner:
     """The owner that publishes from this directory of a checkpoint; made when it is first asked for."""
-    path = home / NAME
+    path = home / OWNER_FILE
     found = marks.read(path)
     if found is None:
         marks.create(path, asdict(Owner(uuid.uuid4().hex, output, program, str(home.absolute()))))

@@ -22,8 +22,10 @@ from pyspark.sql.types import StructType
 
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import CheckpointDiffers, NotACheckpoint, UnknownOption, UnknownOutput, WrongTime, did_you_mean
-from ebbflow.frontend.running.input_buffer import listed
-from ebbflow.frontend.running.table import Table, arrow_schema, plain
+from ebbflow.frontend.plain import plain
+from ebbflow.frontend.running.exchange import arrow_schema
+from ebbflow.frontend.running.notation import listed
+from ebbflow.frontend.running.table import Table
 
 if TYPE_CHECKING:
     from ebbflow.frontend.running.reader import Reader
@@ -33,12 +35,12 @@ try:
 except ImportError:  # Spark 4.1, whose trigger availableNow is one batch
     ReadsWhatIsThere = object  # type: ignore[assignment, misc]
 
-SNAPSHOT, CHANGES, FRONTIER = "snapshot", "changes", "frontier"
-MODES = (SNAPSHOT, CHANGES, FRONTIER)
+SNAPSHOT, CHANGES_OPTION, FRONTIER = "snapshot", "changes", "frontier"
+MODES = (SNAPSHOT, CHANGES_OPTION, FRONTIER)
 OPTIONS = ("path", "output", "mode", "at", "since", "until")
 FEW_BYTES = 1 << 22  # that go with a task
 TASK_ROWS = 500_000
-BATCH_ROWS = 50_000
+ROWS_READ_AT_ONCE = 50_000
 
 Cut = list[list[int]]
 
@@ -72,7 +74,7 @@ class Source(DataSource):
         if asked.mode == FRONTIER:
             time = arrow_schema(Schema(()), asked.reader._coordinates).field("_time")
             return from_arrow_schema(pyarrow.schema([("output", pyarrow.string()), time]))  # type: ignore[no-any-return]
-        times = asked.reader._coordinates if asked.mode == CHANGES else None
+        times = asked.reader._coordinates if asked.mode == CHANGES_OPTION else None
         columns = arrow_schema(asked.reader.outputs[asked.output], times)
         return from_arrow_schema(columns, prefer_timestamp_ntz=True)  # type: ignore[no-any-return]
 
@@ -96,13 +98,13 @@ class Asked:
                 )
         if "path" not in given:
             raise NotACheckpoint('format "ebbflow" is not told what to read.', hint='.load("dir"), a checkpoint')
-        self.mode = given.get("mode", CHANGES if {"since", "until"} & set(given) else SNAPSHOT)
+        self.mode = given.get("mode", CHANGES_OPTION if {"since", "until"} & set(given) else SNAPSHOT)
         if self.mode not in MODES:
             raise UnknownOption(
                 f'the option mode is "{plain(self.mode)}".',
                 hint=did_you_mean(self.mode, MODES) or f"It is one of {listed(MODES)}.",
             )
-        fitting = {SNAPSHOT: {"at"}, CHANGES: {"since", "until"}, FRONTIER: set()}[self.mode]
+        fitting = {SNAPSHOT: {"at"}, CHANGES_OPTION: {"since", "until"}, FRONTIER: set()}[self.mode]
         for key in {"at", "since", "until"} & set(given) - fitting:
             raise UnknownOption(
                 f'the option "{key}" does not belong to mode "{self.mode}".',
@@ -143,7 +145,7 @@ class BatchReader(DataSourceReader):
         reader, output = asked.reader, asked.output
         if asked.mode == FRONTIER:
             return [Part(reader.directory, "", None, None, None, data=_written(self._frontiers(asked)))]
-        if asked.mode == CHANGES:
+        if asked.mode == CHANGES_OPTION:
             until = reader.frontier(output) if asked.until is None else asked.until
             since = None if asked.since is None else _cut(reader._cut("changes", asked.since))
             return _parts(reader, Part(reader.directory, output, None, since, _cut(reader._cut("changes", until))))
@@ -170,7 +172,7 @@ class StreamReader(DataSourceStreamReader, ReadsWhatIsThere):
         self.columns = schema
         self.asked = Asked(options)
         self.last: dict[str, Any] | None = None  # where it ends, if it is to end with what is there now
-        if self.asked.mode != CHANGES or self.asked.until is not None:
+        if self.asked.mode != CHANGES_OPTION or self.asked.until is not None:
             raise UnknownOption(
                 "a stream of a checkpoint has the changes of an output, and no end.",
                 hint='.option("mode", "changes"), without until; .option("since", 8) begins later.',
@@ -250,7 +252,7 @@ def _batches(part: Any, columns: StructType) -> Iterator[pyarrow.RecordBatch]:
         rows = _rows(reader_of(part.directory), part).to_arrow()
         begin, end = (len(rows) * (part.part + i) // part.parts for i in (0, 1))
         rows = rows.slice(begin, end - begin)
-    yield from rows.cast(to_arrow_schema(columns, timezone="UTC")).to_batches(BATCH_ROWS)
+    yield from rows.cast(to_arrow_schema(columns, timezone="UTC")).to_batches(ROWS_READ_AT_ONCE)
 
 
 def _written(rows: pyarrow.Table) -> bytes:

@@ -13,21 +13,21 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructType
 
-from ebbflow.columns.schema import Type
+from ebbflow.columns.schema import Type, in_backticks
 
 OPS = ("c", "r", "u", "d")
 ABOUT_NO_ROW = ("m",)  # a logical message
 UNITS = ("micros", "millis")
-PARTS = ("op", "before", "after")
+ENVELOPE_PARTS = ("op", "before", "after")
 OP, BEFORE, AFTER, TORN, WHOLE_TEXT = "_op", "_before", "_after", "_torn", "_envelope"
 SOURCE = {"lsn": "bigint", "file": "string", "pos": "bigint", "ts_ms": "bigint"}
-WHOLE = ("tinyint", "smallint", "int", "bigint")
+WHOLE_TYPES = ("tinyint", "smallint", "int", "bigint")
 
 
 def opened(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
     """The frame with what is inside its envelopes; without tombstones, and messages that are about no row."""
     if _is_text(frame):
-        row = ", ".join(f"`{name.replace('`', '``')}`: string" for name in names)
+        row = ", ".join(f"{in_backticks(name)}: string" for name in names)
         parts = f"op: string, ts_ms: bigint, before: struct<{row}>, after: struct<{row}>, source: struct<{_source()}>"
         schema = f"struct<{parts}, payload: struct<{parts}>, torn: string>"
         text = F.from_json(F.col("value").cast("string"), schema, {"columnNameOfCorruptRecord": "torn"})
@@ -42,10 +42,10 @@ def opened(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
         some = (
             F.col("payload").isNotNull()
             if inside
-            else F.coalesce(*(at(p).cast("string") for p in PARTS[:1])).isNotNull()
+            else F.coalesce(*(at(p).cast("string") for p in ENVELOPE_PARTS[:1])).isNotNull()
         )
         frame = frame.filter(some | at("before").isNotNull() | at("after").isNotNull())
-    found = [take(part).alias(name) for part, name in zip(PARTS, (OP, BEFORE, AFTER))]
+    found = [take(part).alias(name) for part, name in zip(ENVELOPE_PARTS, (OP, BEFORE, AFTER))]
     frame = frame.select("*", *found, F.coalesce(torn, F.lit(False)).alias(TORN))
     return frame.filter(F.coalesce(~F.col(OP).isin(*ABOUT_NO_ROW), F.lit(True)))
 
@@ -55,7 +55,7 @@ def row_types(frame: DataFrame, names: tuple[str, ...]) -> dict[str, DataType] |
     if _is_text(frame):
         return dict.fromkeys(names, StringType())
     type_ = frame.schema["payload"].dataType if "payload" in frame.columns else frame.schema
-    if not isinstance(type_, StructType) or not set(PARTS) <= set(type_.names):
+    if not isinstance(type_, StructType) or not set(ENVELOPE_PARTS) <= set(type_.names):
         return None
     after = type_["after"].dataType
     return {field.name: field.dataType for field in after.fields} if isinstance(after, StructType) else None
@@ -120,7 +120,7 @@ def rank() -> tuple[Column, DataType]:
 
 def value(column: Column, found: str, wanted: Type, units: str) -> tuple[Column, str]:
     """A value as Debezium writes it: dates and timestamps are counts, bytes are base64 text."""
-    whole = column.try_cast("bigint") if found in (*WHOLE, "string") else None
+    whole = column.try_cast("bigint") if found in (*WHOLE_TYPES, "string") else None
     if wanted.name == "date" and whole is not None:
         days = F.date_from_unix_date(whole.cast("int"))
         return F.coalesce(days, column.try_cast("date")) if found == "string" else days, "date"

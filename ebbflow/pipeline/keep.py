@@ -15,16 +15,22 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from ebbflow.errors import TypeMismatch, UnknownInput, did_you_mean
+from ebbflow.columns.ddl import type_of
+from ebbflow.errors import ClusterFailed, EbbflowError, TypeMismatch, UnknownInput, did_you_mean
+from ebbflow.expressions.operations import common_type
 from ebbflow.frontend.building.collection import Collection
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.options import OF_A_STREAM, refuse_unknown
-from ebbflow.frontend.running.input_buffer import listed
-from ebbflow.frontend.running.table import Table, plain
-from ebbflow.pipeline.formats import Source, append, change_feed
-from ebbflow.pipeline.sinks import Sink, each
+from ebbflow.frontend.plain import plain
+from ebbflow.frontend.running.notation import listed
+from ebbflow.frontend.running.table import Table
+from ebbflow.pipeline.formats import append, change_feed
+from ebbflow.pipeline.shaping import Source
+from ebbflow.pipeline.sinks.each import each
+from ebbflow.pipeline.sinks.sink import Sink
 from ebbflow.pipeline.stream import Query, stream
 from ebbflow.relational import cost
 from ebbflow.relational.catalyst import dataframe
@@ -33,9 +39,10 @@ from ebbflow.relational.catalyst.plan import checked
 
 RESULT = "result"
 STILL = "taken in once; it stands still"
-ADDED = "a stream, whose rows are added"
+HOW_ADDED = "a stream, whose rows are added"
 FED = "a Delta table, by its change feed"
 CHANGE_FEED = "delta.enableChangeDataFeed"
+WITHOUT_FEED = f"{STILL} (a Delta table whose property {CHANGE_FEED} is not true)"
 
 
 def keep(
@@ -62,7 +69,7 @@ def keep(
     >>> fresh.snapshot()  # doctest: +SKIP
     """
     refuse_unknown("keep", options, OF_A_STREAM)
-    if to is not None and not hasattr(to, "publish"):
+    if to is not None and not isinstance(to, Sink):
         raise TypeMismatch(
             f"the result is to go to {plain(type(to).__name__)}, which is no sink.",
             hint="ebb.table(path), ebb.change_log(path), ebb.view(name), ebb.each(fn), ebb.kafka(...).",
@@ -106,14 +113,45 @@ def _sources(flow: Dataflow, changes: Any) -> tuple[dict[str, Source], dict[str,
     how: dict[str, str] = {}
     for name, leaf in flow._leaves.items():
         if name in said:
-            sources[name], how[name] = said[name], f"by changes=, as {getattr(said[name], 'verb', 'a source')}"
+            _check_columns(name, leaf, said[name])
+            sources[name], how[name] = said[name], f"by changes=, as {said[name].verb}"
         elif leaf.is_streaming:
-            sources[name], how[name] = append(leaf.frame()), ADDED
+            sources[name], how[name] = append(leaf.frame()), HOW_ADDED
         elif (fed := _change_feed(leaf)) is not None:
             sources[name], how[name] = change_feed(fed, time=None), FED
         else:
-            how[name] = STILL
+            how[name] = STILL if leaf.delta_path() is None else WITHOUT_FEED
     return sources, how
+
+
+def _check_columns(name: str, leaf: Leaf, given: Any) -> None:
+    """Refuse changes of a table that lack a column which is read, or have it with a type that the table's does not
+    hold.
+    """
+    if not isinstance(given, Source):
+        raise TypeMismatch(
+            f'changes= gives the table "{name}" a {plain(type(given).__name__)}, which does not say how rows change.',
+            hint=f'changes={{"{name}": ebb.append(stream)}}; or changes, upsert, debezium, change_feed of a stream.',
+        )
+    if given.verb == "debezium" or not given.frame.isStreaming:  # its rows are inside; refused where it is begun
+        return
+    there = {field.name: field.dataType.simpleString() for field in given.frame.schema.fields}
+    for field in leaf.schema:
+        if field.name not in there:
+            raise UnknownInput(
+                f'the DataFrame reads the column "{field.name}" of "{name}", and its changes have: '
+                f"{listed(list(there))}.",
+                hint=did_you_mean(field.name, list(there)) or "Select it in the stream that changes= is given.",
+            )
+        try:
+            kind = type_of(there[field.name])
+        except EbbflowError:
+            continue
+        if kind != field.type and common_type([kind, field.type]) != field.type:
+            raise TypeMismatch(
+                f'the column "{field.name}" of "{name}" is a {field.type} in the table and a {kind} in its changes.',
+                hint=f'Cast it in the stream: .withColumn("{field.name}", col("{field.name}").cast("{field.type}"))',
+            )
 
 
 def _change_feed(leaf: Leaf) -> DataFrame | None:
@@ -122,10 +160,16 @@ def _change_feed(leaf: Leaf) -> DataFrame | None:
     if path is None:
         return None
     spark = leaf.df.sparkSession
-    properties = {row["key"]: row["value"] for row in spark.sql(f"show tblproperties delta.`{path}`").collect()}
-    if str(properties.get(CHANGE_FEED, "")).lower() != "true":
-        return None
-    return spark.readStream.format("delta").option("readChangeFeed", "true").load(path)  # type: ignore[no-any-return]
+    try:
+        properties = {row["key"]: row["value"] for row in spark.sql(f"show tblproperties delta.`{path}`").collect()}
+        if str(properties.get(CHANGE_FEED, "")).lower() != "true":
+            return None
+        return spark.readStream.format("delta").option("readChangeFeed", "true").load(path)  # type: ignore[no-any-return]
+    except PySparkException as problem:
+        said = next((line for line in str(problem).splitlines() if line.strip()), "")
+        raise ClusterFailed(
+            f'the table "{leaf.name}" cannot be read: {said[:200]}', hint="Put it back where it was, and start again."
+        ) from problem
 
 
 class Fresh:
@@ -145,7 +189,7 @@ class Fresh:
         lines = ["what it reads:"]
         for name, how in self._how.items():
             lines.append(f"  {name} ({', '.join(self._flow._leaves[name].schema.names)}): {how}")
-            if how != STILL:
+            if not how.startswith(STILL):
                 lines.append(f"    a changed row costs {cost.SAID[costs.get(name, cost.CONSTANT)]}")
         if self._built.narrower:
             lines.append("with other digits than Spark's:")

@@ -22,7 +22,7 @@ from ebbflow.errors import users_place
 from ebbflow.frontend.building.collection import Collection
 from ebbflow.frontend.building.column import col
 from ebbflow.frontend.building.dataflow import Dataflow
-from ebbflow.pipeline.formats import DELETED, Shaped
+from ebbflow.pipeline.shaping import DELETED, Shaped
 
 
 def outdone(name: str) -> str:

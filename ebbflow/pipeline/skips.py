@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ebbflow.errors import UnknownOutput, UnknownStep
-from ebbflow.frontend.running.table import plain
+from ebbflow.frontend.plain import plain
 from ebbflow.pipeline import claims, marks
 
 PUBLISHED, REFUSED = "published.json", "refused.json"  # the last step that all sinks have; one that a sink refused

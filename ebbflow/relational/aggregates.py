@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ebbflow.columns.schema import DOUBLE, LONG, Type
+from ebbflow.columns.schema import DOUBLE, LONG, STRING, Type, array_of
 from ebbflow.dataflow.aggregates import result_type
 from ebbflow.expressions.operations import cast, typed
 from ebbflow.expressions.statistics import OF_ONE, OF_TWO, Builder, composed
@@ -21,6 +21,9 @@ from ebbflow.relational.algebra import Relation
 
 COMPOSED = (*OF_ONE, *OF_TWO)
 VALUE_BY = "pair"
+JOINED_TEXTS = {"string_agg": "collect_list", "string_set": "collect_set"}
+"""Texts put together, and the aggregate that collects them: of the value, the operation that it is kept by, and the
+delimiter."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,16 @@ def _part(asked: Asked, op: str, of: Expr) -> Asked:
     return Asked(op, (of,), result_type(op, of.type), asked.is_distinct)
 
 
+def _texts_of(asked: Asked) -> Asked:
+    of, op, _ = asked.of
+    assert isinstance(op, Literal)
+    return Asked(str(op.value), (of,), array_of(STRING))
+
+
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
     """The aggregates that the engine keeps for this one."""
+    if asked.op in JOINED_TEXTS:
+        return (_texts_of(asked),)
     if asked.op not in COMPOSED:
         return (asked,)
     found: list[Asked] = []
@@ -150,6 +161,10 @@ def parts_of(asked: Asked) -> tuple[Asked, ...]:
 
 def put_together(asked: Asked, at: dict[Asked, Expr]) -> Expr:
     """An aggregate, of the columns that have its parts."""
+    if asked.op in JOINED_TEXTS:
+        texts = at[_texts_of(asked)]
+        there = typed("gt", (typed("size", (texts,)), Literal(0, LONG)))
+        return typed("when", (there, typed("array_join", (texts, asked.of[2])), Literal(None, STRING)))
     if asked.op not in COMPOSED:
         return at[asked]
     return _composed(asked, lambda op, of: at[_part(asked, op, of)])

@@ -16,12 +16,16 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
+from ebbflow.dataflow.exploding import types_of
 from ebbflow.dataflow.windows import Asked
 from ebbflow.expressions.operations import cast, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
 OUTER = "outer."
 Types = tuple[Type, ...]
+
+
+SWAPPED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}  # a comparison with its sides exchanged
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,22 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Explode:
+    """{ (r, x) : r in source, x in of(r) }, an array or a map; its position first where it is asked for; where it is
+    outer, one row with nulls for an array that has no element.
+    """
+
+    source: Relation
+    of: Expr
+    has_position: bool = False
+    is_outer: bool = False
+
+    @property
+    def types(self) -> Types:
+        return self.source.types + types_of(self.of.type, self.has_position)
+
+
+@dataclass(frozen=True)
 class Single:
     """The source, which has at most one row for each value of the keys: more refuse the step.
 
@@ -264,6 +284,7 @@ Relation = (
     | Minus
     | Top
     | Window
+    | Explode
     | Single
     | Series
     | Variable
@@ -412,6 +433,8 @@ def expressions_of(relation: Relation) -> tuple[Expr, ...]:
             return keys + tuple(expr for expr, _, _ in order) + read
         case Single(_, keys):
             return keys
+        case Explode(_, of):
+            return (of,)
         case Series(_, start, end):
             return (start, end)
     return ()
@@ -461,6 +484,8 @@ def changed(relation: Relation, change: Callable[[Column], Expr]) -> Relation:
             return Series(again(source), expr(start), expr(end), step)
         case Single(source, keys, written):
             return Single(again(source), tuple(map(expr, keys)), written)
+        case Explode(source, of, has_position, is_outer):
+            return Explode(again(source), expr(of), has_position, is_outer)
         case Distinct(source):
             return replace(relation, source=again(source))
 

@@ -22,8 +22,6 @@ from ebbflow.relational.algebra import Relation
 from ebbflow.relational.build import keys_of
 from ebbflow.relational.refusals import refused
 
-TURNED = {"ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
-
 
 def asof(left: Relation, right: Relation, kind: str, parts: list[Expr], join: exp.Expression) -> Relation:
     """The join of the two; parts: equalities between the two sides and one of < <= > >=, over the columns of both."""
@@ -67,12 +65,12 @@ def asof(left: Relation, right: Relation, kind: str, parts: list[Expr], join: ex
 
 def _order(part: Expr, width: int) -> tuple[str, Expr, Expr] | None:
     """(comparison, of the left, of the right), where a part compares the two sides."""
-    if not isinstance(part, Call) or part.op not in TURNED:
+    if not isinstance(part, Call) or part.op not in a.SWAPPED:
         return None
     op, (one, two) = part.op, part.args
     here, there = a.positions_in(one), a.positions_in(two)
     if here and there and min(here) >= width > max(there):
-        op, one, two, here, there = TURNED[op], two, one, there, here
+        op, one, two, here, there = a.SWAPPED[op], two, one, there, here
     if not here or not there or max(here) >= width or min(there) < width:
         return None
     kind = common_type([one.type, two.type])

@@ -10,21 +10,23 @@ they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import cache
 
-from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema, Type
+from ebbflow.columns.schema import BOOLEAN, Field, Schema, Type
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.aggregates import COUNTS
+from ebbflow.dataflow.aggregates import of_nothing
+from ebbflow.dataflow.exploding import add_exploded
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.windows import PLACES, Asked, add_window
 from ebbflow.errors import StepRefused, users_place
 from ebbflow.expressions.operations import cast, common_type, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
+from ebbflow.frontend.building.collecting import null_safe, reduced
 from ebbflow.frontend.building.shaping import distinct, negated, own_function, project
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import VALUE_BY
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.bounds import bounded, in_order
 from ebbflow.relational.ordering import joined
 from ebbflow.relational.stepping import values_between
 
@@ -55,7 +57,8 @@ class Builder:
             case a.Filter() | a.Join(kind="inner"):
                 return self._inner(relation)
             case a.Project(source, columns):
-                return self._project(self.node(source), columns)
+                found = None if self._variables else bounded(relation)
+                return self._project(self.node(source), columns) if found is None else self.node(in_order(found))
             case a.Join(left, right, kind, condition):
                 return self._join(left, right, kind, condition)
             case a.Aggregate(source, keys, aggregates):
@@ -77,6 +80,11 @@ class Builder:
                 return self._single(source, keys, written)
             case a.Series():
                 return self._series(relation)
+            case a.Explode(source, of, has_position, is_outer):
+                node, new = add_exploded(self.graph, self.node(source), of, has_position, is_outer, users_place())
+                kinds = relation.types[len(source.types) :]
+                made = [Column(name, kind) for name, kind in zip(new, kinds)]
+                return self._project(node, [*a.columns_of(source), *made])
             case a.Variable(name):
                 return self._variables[name]
             case a.Loop(name, start, step, is_distinct, most):
@@ -217,7 +225,7 @@ class Builder:
         if not aggregates:
             found = distinct(self.graph, given)
         else:
-            found = self._add(n.Reduce(given, tuple(names), n.Aggregates(tuple(asked)), Schema(tuple(fields))))
+            found = reduced(self.graph, given, names, asked, Schema(tuple(fields)), users_place())
         found = self._project(found, [Column(field.name, field.type) for field in fields])
         if keys:
             return found
@@ -225,7 +233,7 @@ class Builder:
 
     def _always_one(self, found: int, aggregates: tuple[tuple[str, Expr | None, Type], ...]) -> int:
         """The row of an aggregate without keys, and the one for no rows where there is none."""
-        empty: tuple[object, ...] = tuple(0 if op in COUNTS else None for op, _, _ in aggregates)
+        empty: tuple[object, ...] = tuple(of_nothing(op) for op, _, _ in aggregates)
         types = tuple(kind for _, _, kind in aggregates)
         if not aggregates:  # the row that others are joined to: a relation without columns carries a constant
             empty, types = (True,), (BOOLEAN,)
@@ -382,28 +390,6 @@ def _sides(part: Expr, width: int) -> tuple[Expr, Expr] | None:
 def _is_within(expr: Expr, start: int, end: int | None) -> bool:
     found = a.positions_in(expr)
     return bool(found) and min(found) >= start and (end is None or max(found) < end)
-
-
-def null_safe(expr: Expr) -> list[Expr]:
-    """Keys that are never null and equal where the values are, null among them."""
-    return [typed("is_null", (expr,)), typed("coalesce", (expr, _some(expr.type)))]
-
-
-def _some(kind: Type) -> Expr:
-    """Any value of a type."""
-    if kind.name == "string":
-        return Literal("", kind)
-    if kind.name == "binary":
-        return Literal(b"", kind)
-    if kind.name == "boolean":
-        return Literal(False, kind)
-    if kind.name == "decimal":
-        return Literal(Decimal(0).scaleb(-kind.scale), kind)
-    if kind.is_float:
-        return Literal(0.0, kind)
-    if kind.is_integer:
-        return Literal(0, LONG)
-    return cast(Literal("1970-01-01", Type("string")), kind)
 
 
 def _turned(condition: Expr, left: int, right: int) -> Expr:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.bounds import bounded
 from ebbflow.relational.build import keys_of
 
-CONSTANT, GROUP, JOINED, SIDE, ROUNDS, EVERYTHING = range(6)
+CONSTANT, GROUP, JOINED, MOVED_OVER, SIDE, ROUNDS, EVERYTHING = range(7)
 SAID = {
     CONSTANT: "the same, however many rows there are",
     GROUP: "the rows of its group",
     JOINED: "the rows that it joins",
+    MOVED_OVER: "the rows between the old and the new value of one that it may change, with which they are compared",
     SIDE: "every row of the other side of a join, which has no equal keys",
     ROUNDS: "the rows that follow from it in a loop",
     EVERYTHING: "every row: one value, which it may change, is compared with all of them",
@@ -31,6 +33,10 @@ def costs_of(relation: Relation) -> dict[int, int]:
         match relation:
             case a.Given(number):
                 note(number, above)
+            case a.Project() if (found := bounded(relation)) is not None:
+                walk(found.rows, above)
+                for bound in found.bounds:
+                    walk(bound.other, max(above, MOVED_OVER))
             case a.Join(left, right, kind, condition):
                 keys, rest = keys_of(condition, len(left.types))
                 cost = JOINED if keys else SIDE

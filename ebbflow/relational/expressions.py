@@ -17,10 +17,11 @@ from sqlglot import exp
 from ebbflow.columns import ddl
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from ebbflow.errors import EbbflowError, TypeMismatch, did_you_mean
-from ebbflow.expressions import guards
+from ebbflow.expressions import guards, value_casts
 from ebbflow.expressions.operations import MOMENTS, VOID, cast, common_type, evaluate, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Call, Expr, Literal
+from ebbflow.limits import LARGEST_WORD
 from ebbflow.relational.functions import BY_NAME, NamedAggregate, called, check_number, later, part_of
 from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length, terms
 from ebbflow.relational.refusals import WAYS as FOREIGN
@@ -111,7 +112,8 @@ MAY_SAY: dict[type[exp.Expression], set[str]] = {
     exp.Mod: {"typed", "safe"}, exp.Interval: {"unit"}, exp.Coalesce: {"is_nvl", "is_null"},
     exp.Greatest: {"ignore_nulls"}, exp.Least: {"ignore_nulls"}, exp.Count: {"big_int"},
     exp.Length: {"binary", "encoding"}, exp.StrPosition: {"substr", "position"}, exp.Overlay: {"from_", "for_"},
-    exp.ILike: {"negate"}, exp.RegexpLike: {"negate"},
+    exp.ILike: {"negate"}, exp.RegexpLike: {"negate"}, exp.Bracket: {"offset", "safe"},
+    exp.Array: {"value_constructor"},
 }  # fmt: skip
 EVERYTHING_SAYS = {"this", "expression", "expressions"}
 
@@ -147,7 +149,8 @@ def _literal(node: exp.Expression, bind: Bind) -> Expr:
         return Literal(text, STRING)
     if any(letter in text for letter in "eE"):
         return Literal(float(text), DOUBLE)
-    return literal(Decimal(text)) if "." in text else literal(int(text))
+    is_long = "." not in text and int(text) <= LARGEST_WORD
+    return literal(int(text)) if is_long else literal(Decimal(text))  # a whole number beyond a long is a decimal
 
 
 def constant(node: exp.Expression, bind: Bind, what: str) -> int:
@@ -254,9 +257,7 @@ def _later_by(start: Expr, amount: Expr, unit: str, sign: int, span: exp.Express
 
 
 def cast_value(text: Literal, target: Type) -> Literal | None:
-    from ebbflow.expressions import reference
-
-    value = reference.cast(text.value, str(target))
+    value = value_casts.cast_value(text.value, str(target))
     return None if value is None else Literal(value, target)
 
 
@@ -293,7 +294,7 @@ def _several(op: str) -> Callable[[exp.Expression, Bind], Expr]:
 
 
 def _cast(node: exp.Expression, bind: Bind) -> Expr:
-    written = node.args["to"].sql(dialect="spark").lower()
+    written = node.args["to"].sql(dialect="spark")
     try:
         target = ddl.type_of(written)
     except EbbflowError as problem:
@@ -345,7 +346,10 @@ def _text(expr: Expr) -> Expr:
 
 def _joined(node: exp.Expression, bind: Bind) -> Expr:
     parts = [node.this, node.expression] if isinstance(node, exp.DPipe) else node.expressions
-    return typed("concat", [_text(bind(part)) for part in parts])
+    values = [bind(part) for part in parts]
+    if any(value.type.name == "array" for value in values):
+        return typed("concat", values)
+    return typed("concat", [_text(value) for value in values])
 
 
 def _substring(node: exp.Expression, bind: Bind) -> Expr:
@@ -441,6 +445,20 @@ def _int_div(node: exp.Expression, bind: Bind) -> Expr:
     return typed("when", (opposite, typed("neg", (size,)), size))
 
 
+def _item(node: exp.Expression, bind: Bind) -> Expr:
+    """x[i], counted from 0; m[key]."""
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        raise unsupported(node, "a part of this kind")
+    return typed("get_item", (bind(node.this), bind(node.expressions[0])))
+
+
+def _field(node: exp.Expression, bind: Bind) -> Expr:
+    """x.field, of what is no column's name."""
+    if not isinstance(node.expression, exp.Identifier):
+        raise unsupported(node, "a part of this kind")
+    return typed("get_field", (bind(node.this), Literal(node.expression.name, STRING)))
+
+
 FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Bind], Expr]] = {
     exp.Literal: _literal,
     exp.Null: lambda node, bind: Literal(None, VOID),
@@ -469,6 +487,9 @@ FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Bind], Expr]] = 
     exp.Replace: _replace,
     exp.IntDiv: _int_div,
     exp.Anonymous: _by_name,
+    exp.Bracket: _item,
+    exp.Dot: _field,
+    exp.Array: lambda node, bind: typed("array", [bind(each) for each in node.expressions]),
     exp.ILike: _ilike,
     exp.Overlay: _overlay,
     exp.StrPosition: _position,

@@ -28,9 +28,11 @@ from ebbflow.columns.schema import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     Type,
+    array_of,
+    struct_of,
 )
 from ebbflow.expressions.calendar_functions import MICROS, MONTHS, unit_of
-from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, typed
+from ebbflow.expressions.operations import FUNCTIONS, MOMENTS, OPERATIONS, VOID, as_written, cast, renamed, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.statistics import OF_ONE, OF_TWO
 from ebbflow.expressions.typed import Expr, Literal
@@ -299,6 +301,24 @@ def _constant(value: float) -> Called:
     return lambda node, args, bind: Literal(value, DOUBLE)
 
 
+def _struct(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """struct(a, b + 1 as c): a field is called as its column or its alias."""
+    parts: list[Expr] = []
+    for i, each in enumerate(args):
+        inside = each.this if isinstance(each, exp.Alias) else each
+        name = each.alias if isinstance(each, exp.Alias) else each.name if isinstance(each, exp.Column) else ""
+        parts += [Literal(name or f"col{i + 1}", STRING), bind(inside)]
+    return called("named_struct", node, parts)
+
+
+def _zipped(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
+    """arrays_zip(a, b): a field is called as its column, else by its number."""
+    found = called("arrays_zip", node, [bind(arg) for arg in args])
+    names = [arg.name if isinstance(arg, exp.Column) else str(i) for i, arg in enumerate(args)]
+    kinds = [kind for _, kind in found.type.element.parts]
+    return renamed(found, array_of(struct_of(*zip(names, kinds))))
+
+
 def _itself(node: exp.Expression, args: Sequence[exp.Expression], bind: Bind) -> Expr:
     return bind(args[0])
 
@@ -320,20 +340,21 @@ BY_NAME: dict[str, Called] = {
     **{name: _cast_to(kind) for name, kind in CASTS.items()},
     "to_char": _to_text, "to_varchar": _to_text,
     "btrim": _trimmed("trim"), "ltrim": _trimmed("ltrim"), "rtrim": _trimmed("rtrim"),
-    "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793), "e": _constant(2.718281828459045),
+    "struct": _struct, "arrays_zip": _zipped,
+    "mod": _typed("mod"), "positive": _itself, "pi": _constant(3.141592653589793),
+    "e": _constant(2.718281828459045),
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
     "log": lambda node, args, bind: called("log" if len(args) == 1 else "log_of", node, [bind(arg) for arg in args]),
 }  # fmt: skip
-NOT_BY_NAME = ("later", "log_of", "ceil_to", "floor_to", "to_date_as", "to_ntz_as", "to_timestamp_as",
-               "unix_timestamp_as", "bitwise_and", "bitwise_or", "bitwise_xor")  # fmt: skip
+NOT_BY_NAME = ("get_item", "get_field", "with_field", "later", "log_of", "ceil_to", "floor_to", "to_date_as",
+               "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "bitwise_and", "bitwise_or",
+               "bitwise_xor")  # fmt: skip
 for _name in NOT_BY_NAME:
     del BY_NAME[_name]
 
 
 class NamedAggregate(exp.Anonymous):  # type: ignore[misc]
     """An aggregate that comes as it was written: its name, and what it is of."""
-
-    key = "anonymous"  # as which it is written
 
 
 AGGREGATES_BY_NAME = (

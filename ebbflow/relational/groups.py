@@ -20,6 +20,7 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
 from ebbflow.relational.expressions import AGGREGATES, check_said
 from ebbflow.relational.functions import NamedAggregate, wrong_number
+from ebbflow.relational.nested import COLLECTING, collected, is_collecting
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare
 from ebbflow.relational.scope import Known, Scope
@@ -47,7 +48,7 @@ class Grouping:
         if node in self.written:  # bound once: again, a subquery is another column and a constant none
             at = self.keys.index(self.written[node])
             return a.column(at, rows.relation.types[at])
-        apart = (*AGGREGATES, exp.Grouping, exp.GroupingId, exp.Query, exp.Window)
+        apart = (*AGGREGATES, *COLLECTING, exp.Grouping, exp.GroupingId, exp.Query, exp.Window)
         if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or node.find(*apart):
             return None
         found = self.before.expr(node)
@@ -121,10 +122,10 @@ def _aggregates_in(node: exp.Expression) -> Iterator[exp.Expression]:
     if isinstance(node, exp.Window):  # its function is not of a group, but may be of what is
         yield from _aggregates_under(node)
         return
-    if isinstance(node, exp.Filter) and type(node.this) in AGGREGATES:
+    if isinstance(node, exp.Filter) and (type(node.this) in AGGREGATES or is_collecting(node.this)):
         yield node
         return
-    if type(node) in AGGREGATES:
+    if type(node) in AGGREGATES or is_collecting(node):
         yield node
         return
     if isinstance(node, exp.Query | exp.Subquery):
@@ -215,6 +216,8 @@ def aggregate_of(rows: Rows, node: exp.Expression) -> Asked:
     if isinstance(node, exp.Filter):
         condition = rows.condition(node.expression.this)
         node = node.this
+    if is_collecting(node):
+        return collected(rows, node, condition)
     if isinstance(node, NamedAggregate | exp.WithinGroup):
         return _named(rows, node, condition)
     check_said(node)

@@ -16,7 +16,7 @@ from ebbflow.relational.aggregates import Asked, aggregated
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import AGGREGATES, alike
 from ebbflow.relational.groups import aggregate_of
-from ebbflow.relational.refusals import refused, says_only, unsupported
+from ebbflow.relational.refusals import refused, says_only, unsupported, written
 from ebbflow.relational.rows import Bound, Rows, bare
 
 PIVOT_SAYS = {
@@ -68,7 +68,7 @@ def _pivoted(rows: Rows, pivot: exp.Expression) -> Bound:
         marks.append(Asked("count", (typed("when", (condition, Literal(1, LONG), Literal(None, LONG))),), LONG))
         for function, alias in functions:
             asked.append(_where(aggregate_of(held, function), condition))
-            said = alias or function.sql(dialect="spark").lower()
+            said = alias or written(function).lower()
             names.append(f"{name}_{said}" if len(functions) > 1 else name)
     found = aggregated(rows.relation, keys, [*asked, *marks])
     columns = a.columns_of(found)

@@ -12,16 +12,17 @@ from functools import reduce
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import LONG
-from ebbflow.expressions.operations import VOID, cast, evaluate
+from ebbflow.columns.schema import LONG, STRING
+from ebbflow.expressions.operations import VOID, cast, evaluate, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import constant, unified
 from ebbflow.relational.groups import grouped, parts_of, unaliased
-from ebbflow.relational.refusals import refused, says_only, unsupported
+from ebbflow.relational.nested import with_generators
+from ebbflow.relational.refusals import refused, says_only, unsupported, written
 from ebbflow.relational.rows import Bound, Rows, Tables, bare
-from ebbflow.relational.scope import Scope, named
+from ebbflow.relational.scope import Scope, lookup, named
 from ebbflow.relational.sources import rows_of
 from ebbflow.relational.stars import star_of, starred
 from ebbflow.relational.windows import add_windows
@@ -29,7 +30,7 @@ from ebbflow.relational.windows import add_windows
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
 SELECT_SAYS = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
-    "hint", "qualify", "windows",
+    "hint", "qualify", "windows", "laterals",
 }  # fmt: skip
 SET_SAYS = {"this", "expression", "distinct", "order", "limit", "offset", "with_"}
 
@@ -193,6 +194,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     rows.later = tuple(aliases)
     if query.args.get("where") is not None:
         rows.keep(query.args["where"].this)
+    query = with_generators(rows, query)
     rows = grouped(rows, query, aliases)
     if query.args.get("having") is not None:
         rows.keep(_with_aliases(query.args["having"].this, aliases))
@@ -228,7 +230,7 @@ def _name_of(part: exp.Expression) -> str:
     """What a column of select is called."""
     if isinstance(part, exp.Alias):
         return str(part.alias)
-    return str(part.name) if isinstance(part, exp.Column) else str(part.sql(dialect="spark")).lower()
+    return str(part.name) if isinstance(part, exp.Column) else written(part).lower()
 
 
 def _compute_windows(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -> None:
@@ -269,6 +271,9 @@ def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Exp
         table = "" if isinstance(part, exp.Star) else part.args["table"].name
         known = rows.scope.shown(table)
         if not known:
+            fields = _fields(rows, part)
+            if fields:
+                return fields
             raise refused(
                 f'there is no table "{table}"' if table else "there is nothing for * to stand for",
                 part,
@@ -276,6 +281,18 @@ def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Exp
             )
         return starred(rows, star_of(part), known)
     return [(_name_of(part), rows.expr(unaliased(part)))]
+
+
+def _fields(rows: Rows, part: exp.Expression) -> list[tuple[str, Expr]]:
+    """What `struct.*`, or `table.struct.*`, stands for; nothing where there is no such column."""
+    if isinstance(part, exp.Star) or any(part.this.args.values()):
+        return []
+    name, table = part.args["table"].name, part.args.get("db")
+    known, _ = lookup(rows.scope, name, table.name if table is not None else "")
+    if len(known) != 1 or known[0].type.name != "struct":
+        return []
+    whole = rows.expr(exp.column(name, table=table.name if table is not None else None))
+    return [(field, typed("get_field", (whole, Literal(field, STRING)))) for field, _ in known[0].type.parts]
 
 
 def _ordered(

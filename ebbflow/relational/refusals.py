@@ -25,9 +25,13 @@ def place_of(node: exp.Expression) -> str:
 
 def shown(node: exp.Expression) -> str:
     """A part of the query, as Spark writes it."""
-    plain = node.transform(_as_called)
-    text = plain.sql(dialect="spark", unsupported_level=ErrorLevel.IGNORE)
+    text = written(node)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def written(node: exp.Expression) -> str:
+    """The same, all of it."""
+    return str(node.transform(_as_called).sql(dialect="spark", unsupported_level=ErrorLevel.IGNORE))
 
 
 def _as_called(node: exp.Expression) -> exp.Expression:
@@ -100,13 +104,13 @@ def unsupported(node: exp.Expression, what: str | None = None, hint: str | None 
 PARTS_SAY: dict[type[exp.Expression], set[str]] = {
     exp.Star: {"except_", "replace", "rename"},
     exp.Ordered: {"this", "desc", "nulls_first"},
-    exp.Order: {"expressions"},
+    exp.Order: {"this", "expressions"},  # `this` in an aggregate: what is collected in that order
     exp.Limit: {"expression"},
     exp.Fetch: {"direction", "count", "limit_options"},
     exp.LimitOptions: {"rows", "row"},
     exp.Offset: {"expression"},
     exp.Distinct: {"expressions", "on"},
-    exp.Column: {"this", "table"},
+    exp.Column: {"this", "table", "db", "catalog"},  # of a struct: table.column.field
     exp.Subquery: {"this", "alias", "pivots", "with_", "order", "limit", "offset", "joins"},
     exp.Values: {"expressions", "alias", "order", "limit", "offset", "with_"},
     exp.CTE: {"this", "alias", "materialized"},

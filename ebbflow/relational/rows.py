@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ebbflow.columns.schema import BOOLEAN, Type
+from ebbflow.columns.schema import BOOLEAN, STRING, Type
 from ebbflow.errors import did_you_mean
 from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.typed import Expr, Literal
@@ -21,7 +21,7 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.expressions import AGGREGATES, alike, bound
-from ebbflow.relational.refusals import place_of, refused, shown, unsupported
+from ebbflow.relational.refusals import place_of, refused, shown
 from ebbflow.relational.scope import Scope, lookup, read
 
 
@@ -88,8 +88,6 @@ class Rows:
         match node:
             case exp.Column():
                 return self._column(node)
-            case exp.Dot():
-                raise unsupported(node, "a field of a struct")
             case exp.Subquery() | exp.Select():
                 return self._scalar(node)
             case exp.Exists():
@@ -130,6 +128,10 @@ class Rows:
         found, level = lookup(self.scope, node.name, table.name if table is not None else "")
         if len(found) == 1:
             return read(found[0], level)
+        if not found:
+            inside = self._field(node)
+            if inside is not None:
+                return inside
         if found:
             raise refused(
                 f'the column "{node.name}" could be any of: {", ".join(map(str, found))}',
@@ -137,6 +139,20 @@ class Rows:
                 "Say which: table.column.",
             )
         raise self._unknown(node, table)
+
+    def _field(self, node: exp.Expression) -> Expr | None:
+        """A field of a struct: column.field or table.column.field; None where there is no such column."""
+        names = [node.args[part].name for part in ("catalog", "db", "table", "this") if node.args.get(part) is not None]
+        for start in (1, 0):
+            if len(names) <= start + 1:
+                continue
+            known, _ = lookup(self.scope, names[start], names[0] if start else "")
+            if len(known) == 1 and _has_fields(known[0].type):
+                column = self.expr(exp.column(names[start], table=names[0] if start else None))
+                for name in names[start + 1 :]:
+                    column = typed("get_field", (column, Literal(name, STRING)))
+                return column
+        return None
 
     def _unknown(self, node: exp.Expression, table: exp.Expression | None) -> Exception:
         scopes: list[Scope] = []
@@ -221,8 +237,11 @@ class Rows:
             elif isinstance(asked, exp.In) and asked.args.get("query") is not None and not negated:
                 self._keep_members(asked)
             else:
+                width = len(self.relation.types)
                 found = self.condition(part)  # first: a subquery in it adds a column to the rows
                 self.relation = a.Filter(self.relation, found)
+                if len(self.relation.types) > width:  # nobody else reads it
+                    self.relation = a.Project(self.relation, a.columns_of(self.relation)[:width])
 
     def condition(self, node: exp.Expression) -> Expr:
         """What is true or false of each row."""
@@ -274,3 +293,8 @@ def conjuncts_of(node: exp.Expression) -> Iterator[exp.Expression]:
         yield from conjuncts_of(node.expression)
     else:
         yield node
+
+
+def _has_fields(kind: Type) -> bool:
+    """A struct, or an array of structs, of which a field is the array of their fields."""
+    return kind.name == "struct" or (kind.name == "array" and kind.element.name == "struct")

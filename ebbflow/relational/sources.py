@@ -15,6 +15,7 @@ from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.asof import asof
 from ebbflow.relational.expressions import alike
+from ebbflow.relational.nested import generated, is_generator
 from ebbflow.relational.pivots import pivoted
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Ask, Bound, Rows, Tables, conjuncts_of
@@ -33,14 +34,32 @@ def rows_of(query: exp.Select, tables: Tables, around: Scope | None, ask: Ask) -
     rows = Rows(relation, Scope(columns, around), tables, ask)
     for join in [*start.this.args.get("joins", []), *query.args.get("joins", [])]:
         _join(rows, join, around)
+    for lateral in query.args.get("laterals") or []:
+        says_only(lateral, {"this", "view", "outer", "alias"})
+        if not is_generator(lateral.this):
+            raise unsupported(lateral, "this lateral view")
+        generated(rows, lateral.this, *_names_of(lateral.args.get("alias")), bool(lateral.args.get("outer")))
     return rows
+
+
+def _names_of(alias: exp.Expression | None) -> tuple[str, list[str]]:
+    """What a source is called, and its columns."""
+    if alias is None:
+        return "", []
+    return alias.name, [column.name for column in alias.args.get("columns") or []]
 
 
 def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask) -> tuple[Relation, list[Known]]:
     """What stands in a from: its relation, and the names of its columns."""
     alias = node.args.get("alias")
-    called = alias.name if alias is not None else ""
-    renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
+    called, renamed = _names_of(alias)
+    generator = node.this if isinstance(node, exp.Table) else node
+    if is_generator(generator):
+        if isinstance(node, exp.Table):
+            says_only(node, {"this", "alias", "joins"})
+        rows = Rows(a.ONE, Scope([], around), tables, ask)
+        generated(rows, generator, called, renamed, False)
+        return rows.relation, rows.scope.columns
     match node:
         case exp.Table():
             says_only(node, {"this", "alias", "joins", "pivots", "db", "catalog"})
@@ -65,8 +84,7 @@ def _source(node: exp.Expression, tables: Tables, around: Scope | None, ask: Ask
         given = Rows(found.relation, Scope(named("", found.names, found.relation.types), around), tables, ask)
         found = pivoted(given, pivot)
         alias = pivot.args.get("alias") or alias
-        called = alias.name if alias is not None else ""
-        renamed = [column.name for column in alias.args.get("columns") or []] if alias is not None else []
+        called, renamed = _names_of(alias)
     names = [*renamed, *found.names[len(renamed) :]]
     if len(renamed) > len(found.names):
         raise refused(
@@ -95,6 +113,14 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
     kind = {"SEMI": "semi", "ANTI": "anti"}.get(how) or SIDES.get(side)
     if kind is None or method not in ("", "NATURAL", "ASOF"):
         raise unsupported(join, f"{method or side} join".lower())
+    generator = join.this.this if isinstance(join.this, exp.Lateral | exp.Table) else join.this
+    if is_generator(generator):
+        on = join.args.get("on")
+        if kind not in ("inner", "left") or not (on is None or (isinstance(on, exp.Boolean) and on.this)):
+            raise unsupported(join, "a join with the elements of an array by a condition")
+        is_outer_apply = isinstance(join.this, exp.Lateral) and join.this.args.get("cross_apply") is False
+        generated(rows, generator, *_names_of(join.this.args.get("alias")), kind == "left" or is_outer_apply)
+        return
     if _reads_before(join.this):
         _lateral(rows, join, kind)
         return

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Type
-from ebbflow.dataflow.aggregates import COUNTS
+from ebbflow.dataflow.aggregates import of_nothing
 from ebbflow.expressions.operations import typed
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
@@ -93,6 +93,11 @@ def dependent(relation: Relation, domain: Domain) -> Relation:
             placed = relation.replaced(dependent(source, domain), lambda expr: domain.replaced(expr, behind), *carried)
             wide = behind + domain.width
             return a.Project(placed, (*a.columns_of(placed)[:behind], *a.columns_of(placed)[wide:], *carried))
+        case a.Explode(source, of, has_position, is_outer):
+            behind = len(source.types)
+            taken = a.Explode(dependent(source, domain), domain.replaced(of, behind), has_position, is_outer)
+            columns, wide = a.columns_of(taken), behind + domain.width
+            return a.Project(taken, (*columns[:behind], *columns[wide:], *domain.columns(behind)))
         case a.Series(source, start, end, step):
             behind = len(source.types)
             ends = domain.replaced(start, behind), domain.replaced(end, behind)
@@ -163,7 +168,8 @@ def _aggregate(
     shown: list[Expr] = []
     for i, (op, _, kind) in enumerate(of):
         value: Expr = a.column(wide + i, kind)
-        shown.append(typed("coalesce", (value, Literal(0, LONG))) if op in COUNTS else value)
+        nothing = of_nothing(op)
+        shown.append(typed("coalesce", (value, Literal(nothing, kind))) if nothing is not None else value)
     return a.Project(all_of_them, (*shown, *a.columns_of(domain.relation)))
 
 

@@ -24,6 +24,7 @@ from ebbflow.relational import aggregates
 from ebbflow.relational import algebra as a
 from ebbflow.relational.expressions import AGGREGATES, constant
 from ebbflow.relational.groups import aggregate_of
+from ebbflow.relational.nested import is_collecting
 from ebbflow.relational.refusals import refused, unsupported, word_for
 from ebbflow.relational.rows import Rows, bare
 
@@ -65,9 +66,9 @@ def add_windows(rows: Rows, parts: list[exp.Expression], query: exp.Select) -> N
         groups.setdefault((keys, by), []).append((node, _function(rows, whole, by)))
     for (keys, by), members in groups.items():
         for node, function in members:
-            if function.of is not None and function.is_distinct:
+            if function.of is not None and function.is_joined:
                 rows.windows[node] = _joined(rows, keys, function.of)
-        members = [(node, function) for node, function in members if not function.is_distinct]
+        members = [(node, function) for node, function in members if not function.is_joined]
         if not members:
             continue
         asked = list(dict.fromkeys(part for _, function in members for part in function.parts))
@@ -83,7 +84,7 @@ class _Function:
 
     def __init__(self, parts: tuple[Asked, ...], of: aggregates.Asked | None = None):
         self.parts, self.of = parts, of
-        self.is_distinct = of is not None and (of.is_distinct or of.op == "count_distinct")
+        self.is_joined = not parts  # an aggregate that is no function of windows: that of a group, for each of its rows
 
     def put_together(self, at: dict[Asked, Expr]) -> Expr:
         if self.of is None:
@@ -93,7 +94,7 @@ class _Function:
 
 
 def _joined(rows: Rows, keys: tuple[Expr, ...], of: aggregates.Asked) -> Expr:
-    """An aggregate of the distinct values of whole partitions: that of a group, put to each of its rows."""
+    """An aggregate of whole partitions, of distinct values or of collected ones: that of a group, put to its rows."""
     width = len(rows.relation.types)
     group = aggregates.aggregated(rows.relation, keys, [of])
     same = [a.same(key, column) for key, column in zip(keys, a.columns_of(group, width))]
@@ -142,17 +143,16 @@ def _function(rows: Rows, window: exp.Expression, order: Order) -> _Function:
         if not kind.framed and spec is not None and not _is_default(spec):
             raise refused(f"{PLACES[type(node)]} is about the whole partition", spec, "Leave the frame out.")
         return _Function((Asked(asked.op, asked.of, asked.type, frame, asked.number, asked.default, skips),))
-    if type(inner) not in AGGREGATES:
+    if type(inner) not in AGGREGATES and not is_collecting(inner):
         raise unsupported(window, f"{word_for(inner)} over a window", "Ranks, lag, lead and aggregates stand there.")
     if skips:
         raise unsupported(window, f"{inner.key} with ignore nulls")
     of = aggregate_of(rows, node)
     frame = _frame(rows, window, order)
-    if of.is_distinct or of.op == "count_distinct":
+    if of.is_distinct or of.op == "count_distinct" or is_collecting(inner):
         if frame is not None:
-            raise unsupported(
-                window, "an aggregate of distinct values over a part of its window", "Leave its order and frame out."
-            )
+            said = "collected values" if is_collecting(inner) else "an aggregate of distinct values"
+            raise unsupported(window, f"{said} over a part of its window", "Leave its order and frame out.")
         return _Function((), of)
     parts = aggregates.parts_of(of)
     for part in parts:

@@ -8,43 +8,29 @@ Rule: a step that was not committed is undone in memory too; opening a checkpoin
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import importlib
-import json
-import random
 from collections.abc import Callable
-from importlib import metadata
-from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
-from ebbflow.columns.text_pool import BITS, KEY0, KEY1, Pool
-from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.fingerprint import fingerprints
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.node_names import detail, kind
-from ebbflow.dataflow.plan_json import schema_json
 from ebbflow.dataflow.text_predicates import TextPredicates
-from ebbflow.durable.image import Delta, Pages, sections, segment
+from ebbflow.durable.image import Pages
 from ebbflow.durable.journal import Journal
-from ebbflow.durable.ledger import LEDGER, Ledger, begin
+from ebbflow.durable.ledger import Ledger, begin
+from ebbflow.durable.records import LEDGER
+from ebbflow.durable.segments import Delta, sections, segment
 from ebbflow.durable.store import Files, Store, disk_refusals, local_path
-from ebbflow.engine.host import Antichain, Rows
+from ebbflow.engine.slices import Antichain, Rows
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
-from ebbflow.native.structs import is_address
 from ebbflow.runtime.contract import Guard, Keeper
+from ebbflow.runtime.heap_places import LARGEST, aligned, build_anywhere, built_again, layout_of, release
 from ebbflow.runtime.local import LocalRuntime, split, together
-from ebbflow.trace import heap as h
+from ebbflow.runtime.made_by import manifest_for, refuse_other
+from ebbflow.trace.reserved_heap import default_reserve
 
 SEGMENTS = "segments"
-LOWEST, HIGHEST, ALIGNED = 0x3000_0000_0000, 0x5000_0000_0000, 1 << 30  # addresses that Linux leaves free
-
-LARGEST = 1 << 38  # bytes reserved for a worker
-MOST_DETAIL = 80  # letters that say what a node does
-SAME_MEMORY: dict[str, str] = {}  # an engine, and the one before it, where the two differ by names only
 
 
 class DurableRuntime:
@@ -72,7 +58,7 @@ class DurableRuntime:
         build = lambda base, size: LocalRuntime(graph, workers, self.pool, base=base, reserve=size, **options)
         said = manifest_for(graph, workers, self.pool)
         if ledger is None:
-            self.local, place = build_anywhere(build, aligned(reserve or min(h.default_reserve(), LARGEST)))
+            self.local, place = build_anywhere(build, aligned(reserve or min(default_reserve(), LARGEST)))
             self._begin({**said, **place, "layout": layout_of(self.local)})
         else:
             self._resume(ledger, said, build)
@@ -133,6 +119,9 @@ class DurableRuntime:
 
     def counters(self) -> dict[str, int]:
         return self.counted or self.local.counters()
+
+    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
+        return {} if self.counted else self.local.keys_by_tactic()
 
     def close(self) -> None:
         """Let the memory go; what is committed stays, and nothing else was to be kept."""
@@ -220,7 +209,7 @@ class DurableRuntime:
         self.ledger, manifest, root = ledger, ledger.manifest, self.store.root
         refuse_other(manifest, said, root)
         try:
-            self.local = _built_again(build, manifest)
+            self.local = built_again(build, manifest)
         except AddressTaken as error:
             raise AddressTaken(
                 f"{root} is open in this process already, it seems: its memory has a fixed place, and {error.what}",
@@ -272,7 +261,7 @@ class DurableRuntime:
                 section = f"buffered/{i}/{name}"
                 if section in self._found:
                     words = self._journal_of(section).read(self._found.pop(section))
-                    rows = rows_of(words, len(cell.schema), self.local.coordinates)
+                    rows = rows_of(words, cell.schema.width, self.local.coordinates)
                     _, left = split({name: [rows]}, part.frontier)
                     if name in left:
                         part.buffered[name] = left[name]
@@ -353,134 +342,3 @@ def rows_of(words: np.ndarray, lanes: int, coordinates: int) -> Rows:
 
 def as_antichain(times: list[list[int]]) -> Antichain:
     return tuple(tuple(time) for time in times)
-
-
-# ---- what a checkpoint was made by -----------------------------------------------------------------------
-
-
-def manifest_for(graph: Graph, workers: int, pool: Pool) -> dict[str, Any]:
-    each = fingerprints(graph)
-    return {
-        "ebbflow": version(),
-        "engine": engine(),
-        "workers": workers,
-        "coordinates": list(graph.coordinates),
-        "pool": pool._header[[KEY0, KEY1, BITS]].tolist(),
-        "program": [[letters, told_node(graph, i)] for i, letters in enumerate(each)],
-        "outputs": [  # for who reads them without the program
-            [node.name, schema_json(graph.schemas[node.source])] for node in graph.nodes if isinstance(node, n.Output)
-        ],
-    }
-
-
-def told_node(graph: Graph, number: int) -> str:
-    """A node in a few words: its kind, its name, where it was written, and what it does."""
-    node, place = graph.nodes[number], graph.places[number]
-    name = getattr(node, "name", None) or graph.names.get(number)
-    told = kind(node) + (f' "{name}"' if name else "")
-    told += "" if place is None else f" ({Path(place.file).name}, line {place.line})"
-    return f"{told}: {shorten(detail(node), MOST_DETAIL, placeholder=' ...')}" if detail(node) else told
-
-
-def refuse_other(made: dict[str, Any], now: dict[str, Any], root: str) -> None:
-    """Refuse a checkpoint of another version, number of workers, or program; of that, say which node differs."""
-    if made.get("kind", "local") != now.get("kind", "local"):
-        raise CheckpointDiffers(
-            f"{root} was made by a program that ran on Spark, with {made['workers']} shards.",
-            hint=f"Open it with run(spark, checkpoint=..., shards={made['workers']}), or give another directory.",
-        )
-    if made["ebbflow"] != now["ebbflow"] or not has_memory_of(now["engine"], made["engine"]):
-        was = f"ebbflow {made['ebbflow']}"
-        if made["ebbflow"] == now["ebbflow"]:
-            was = "another state of its source"
-        raise CheckpointDiffers(f"{root} was made by {was}; this is ebbflow {now['ebbflow']}, whose memory differs.")
-    if made["workers"] != now["workers"]:
-        raise CheckpointDiffers(
-            f"{root} was made with {made['workers']} worker{'s' * (made['workers'] != 1)}, and this is "
-            f"{now['workers']}.",
-            hint=f"Open it with run(workers={made['workers']}), or give another directory.",
-        )
-    if made["coordinates"] != now["coordinates"]:
-        raise CheckpointDiffers(
-            f"{root} was made by a program whose times are ({', '.join(made['coordinates'])}); "
-            f"this one's are ({', '.join(now['coordinates'])})."
-        )
-    if made["pool"] != now["pool"]:
-        raise CheckpointDiffers(f"{root} was made with another key for its text.")
-    before, after = [letters for letters, _ in made["program"]], [letters for letters, _ in now["program"]]
-    if before != after:
-        new = next((told for letters, told in now["program"] if letters not in before), None)
-        gone = next((told for letters, told in made["program"] if letters not in after), None)
-        what = f"it has no {new}" if new else "its nodes stand in another order"
-        what += f"; and it has {gone}, which this one lacks" if gone else ""
-        raise CheckpointDiffers(f"{root} was made by another program: {what}.")
-
-
-def version() -> str:
-    try:
-        return metadata.version("ebbflow")
-    except metadata.PackageNotFoundError:
-        return "that is not installed"
-
-
-def has_memory_of(now: str | None, made: str) -> bool:
-    """Whether words that one engine wrote mean the same to another."""
-    while now is not None and now != made:
-        now = SAME_MEMORY.get(now)
-    return now is not None
-
-
-def engine() -> str:
-    """A few letters for what the words of a heap mean: all named numbers and structures of the engine."""
-    found: list[Any] = []
-    house = Path(__file__).parents[1]
-    files = [*house.glob("trace/*.py"), *house.glob("operators/**/*.py"), house / "engine/walk.py"]
-    for path in sorted([*files, house / "expressions/interpreter.py"]):
-        part = importlib.import_module(".".join(("ebbflow", *path.relative_to(house).with_suffix("").parts)))
-        names = sorted(vars(part).items())
-        found.append([(name, value) for name, value in names if type(value) is int])
-        found.append([(name, value.LAYOUT) for name, value in names if is_address(value)])
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
-
-
-def layout_of(local: LocalRuntime) -> str:
-    """A few letters for where everything lies when nothing has happened yet; limits are not part of it."""
-    digest = hashlib.sha256()
-    for part in local.parts:
-        for worker in part.host.workers:
-            delta = Pages(worker).delta()
-            words = np.array(delta.words)
-            words[[8 + h.Worker.FIELDS[name].offset for name in ("seal", "keep", "effort")]] = 0
-            digest.update(np.int64(delta.size).tobytes() + words.tobytes())
-    return digest.hexdigest()[:16]
-
-
-def aligned(size: int) -> int:
-    return -(-size // ALIGNED) * ALIGNED
-
-
-def _built_again(build: Callable[[int, int], LocalRuntime], manifest: dict[str, Any]) -> LocalRuntime:
-    """The runtime where it lay; a session that nobody holds any more, and Python has not swept away yet, gives way."""
-    try:
-        return build(manifest["base"], manifest["reserve"])
-    except AddressTaken:
-        gc.collect()
-        return build(manifest["base"], manifest["reserve"])
-
-
-def build_anywhere(build: Callable[[int, int], LocalRuntime], reserve: int) -> tuple[LocalRuntime, dict[str, int]]:
-    """The runtime at an address drawn at random, where nothing else is now and hardly anything will be."""
-    for _ in range(16):
-        base = random.SystemRandom().randrange(LOWEST, HIGHEST - 64 * reserve, ALIGNED)
-        try:
-            return build(base, reserve), {"base": base, "reserve": reserve}
-        except AddressTaken:
-            continue
-    raise AddressTaken("no free addresses were found for the memory of a checkpoint.")
-
-
-def release(local: LocalRuntime) -> None:
-    for part in local.parts:
-        for worker in part.host.workers:
-            worker.H = None  # type: ignore[assignment]  # whoever uses it now is mistaken
-            worker.heap.close()

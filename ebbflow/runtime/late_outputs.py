@@ -16,8 +16,9 @@ import numpy as np
 
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
-from ebbflow.dataflow.lower import Cell
-from ebbflow.engine.host import Antichain, Host
+from ebbflow.dataflow.plan import Cell
+from ebbflow.engine.host import Host
+from ebbflow.engine.slices import Antichain
 from ebbflow.errors import NotKept, PlanError
 from ebbflow.operators import node as kinds
 from ebbflow.operators.scan import scan_table
@@ -42,10 +43,10 @@ def shows(program: Graph, output: int) -> int:
     return source
 
 
-def holder(host: Host, name: str, lanes: int) -> Cell | None:
+def holder(host: Host, name: str, columns: int) -> Cell | None:
     """An arrangement of a whole input, column for column."""
     for cell in host.plan.cells:
-        if cell.kind == kinds.ARRANGE and len(cell.pipes) == 1 and len(cell.key) + len(cell.values) == lanes:
+        if cell.kind == kinds.ARRANGE and len(cell.pipes) == 1 and len(cell.key) + len(cell.values) == columns:
             (pipe,) = cell.pipes
             node = host.plan.graph.nodes[pipe.source.node]
             copies = [stage.as_copy() for stage in pipe.stages]
@@ -57,13 +58,14 @@ def holder(host: Host, name: str, lanes: int) -> Cell | None:
 
 def contents(host: Host, cell: Cell, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Lanes, in the order of the names, and diffs of what an arrangement holds."""
-    order = [(cell.key + cell.values).index(name) for name in names]
+    taken = cell.taken(host.plan.graph)
+    order = taken.lanes_of(names)
     blocks = []
     for worker in host.workers:
         v = worker.header.moments
         v.length = 0
         scan_table(worker.header, worker.at[cell.number].table, v)
-        blocks.append(worker.heap.vector(v).reshape(-1, 1 + len(names)).copy())
+        blocks.append(worker.heap.vector(v).reshape(-1, 1 + taken.width).copy())
     rows = np.concatenate(blocks)
     return np.ascontiguousarray(rows[:, 1:][:, order].T), np.ascontiguousarray(rows[:, 0])
 

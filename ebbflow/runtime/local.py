@@ -21,12 +21,14 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.rewrite import rewrite
-from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.rules.check import check
 from ebbflow.dataflow.text_predicates import TextPredicates, find_text_predicates
-from ebbflow.engine.host import FEW, NEVER, Antichain, Host, Rows
+from ebbflow.engine.host import Host
 from ebbflow.engine.refusals import refuse_plainly
-from ebbflow.engine.worker import LIMITS
+from ebbflow.engine.slices import BEFORE_ALL, FEW_TIMES, Antichain, Rows
+from ebbflow.engine.worker import LIMIT_FIELDS
 from ebbflow.errors import EbbflowError
+from ebbflow.operators.reduce.choose import TACTICS
 from ebbflow.runtime.contract import NOT_TAKEN, RESTLESS, TAKEN, Guard, LateOutputs, Moments, Past
 from ebbflow.runtime.late_outputs import SHOWN, reading, recall, refuse_lost_times
 from ebbflow.times import lattice
@@ -40,11 +42,20 @@ class Part:
         self.stage = stage
         self.host = Host(stage.graph, workers, pool, **options)
         self.buffered: dict[str, list[Rows]] = {}
-        self.frontier: Antichain = ((NEVER,) * len(stage.graph.coordinates),)
+        self.frontier: Antichain = ((BEFORE_ALL,) * len(stage.graph.coordinates),)
 
 
 class LocalRuntime:
-    OPTIONS = ("rewriting", "slice_times", "reserve", "forget_times", *LIMITS)  # for those who measure
+    OPTIONS = (
+        "rewriting",
+        "slice_times",
+        "few_rows",
+        "turn_fuel",
+        "reserve",
+        "forget_times",
+        "replays_only",
+        *LIMIT_FIELDS,
+    )  # for those who measure
     staging, keeper = None, None
     recording: Any = None
 
@@ -59,7 +70,7 @@ class LocalRuntime:
     ):
         """`glancing`: whoever feeds gives, in place of the text of the columns in `glances`, what is asked of it."""
         check(graph)
-        self.program, self.workers, self.options = graph, workers, options
+        self.program, self.workers, self.rewriting, self.options = graph, workers, rewriting, options
         self.pool = pool if pool is not None else Pool()
         self.text_predicates: TextPredicates = {}
         if rewriting:
@@ -76,7 +87,7 @@ class LocalRuntime:
         self.watches = False  # whether it is asked of all results
         self.begun: list[Part] = []  # where an advance has begun that neither counts yet nor was taken back
         self.frontiers: dict[str, Antichain] = {}
-        self.lanes = {name: len(cell.schema) for part in self.parts for name, cell in part.host.plan.outputs.items()}
+        self.lanes = {name: cell.schema.width for part in self.parts for name, cell in part.host.plan.outputs.items()}
         self.part_of = {name: part for part in self.parts for name in part.host.plan.outputs}
 
     @property
@@ -122,6 +133,8 @@ class LocalRuntime:
                 events.tell(events.Emitted(name, rows))
             if self.frontier(name) != frontier:
                 events.tell(events.FrontierMoved(name, self.frontier(name)))
+        if merges := after["merges"] - before["merges"]:
+            events.tell(events.Merged(merges, *(after[name] - before[name] for name in ("merged from", "merged to"))))
         counted = {name: after[name] - before[name] for name in ("visits", "rows")}
         events.tell(events.StepEnded(**counted, seconds=time.perf_counter() - began))
 
@@ -170,11 +183,11 @@ class LocalRuntime:
         """
         part = self.parts[0]
         host = part.host
-        if len(self.parts) > 1 or part.buffered or not host.takes_moments(name) or events.is_heard():
+        if len(self.parts) > 1 or part.buffered or not host.takes_moments(name, rows) or events.is_heard():
             return NOT_TAKEN
         if self.begun:
             self.take_back()
-        host.workers[0].keep_last()
+        host.keep_last()
         self.begun = [part]
         try:
             is_restless = host.advance_moment(name, moment, rows, results)
@@ -274,7 +287,7 @@ class LocalRuntime:
             part.host.close()
             self.done.pop(name, None)
             raise
-        self.lanes[name], self.part_of[name] = len(part.host.plan.outputs[name].schema), part
+        self.lanes[name], self.part_of[name] = part.host.plan.outputs[name].schema.width, part
         self.parts.append(part)
         return since
 
@@ -312,6 +325,26 @@ class LocalRuntime:
         found = [part.host.counters() for part in self.parts]
         return {name: sum(one[name] for one in found) for name in found[0]} if found else {}
 
+    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
+        found: dict[int, dict[str, int]] = {}
+        for at, number in self.numbers_in_program().items():
+            for node, counts in self.parts[at[0]].host.keys_by_tactic().items():
+                if node == at[1]:
+                    found[number] = {t.short_name: int(counts[i]) for i, t in enumerate(TACTICS) if counts[i]}
+        return found
+
+    def numbers_in_program(self) -> dict[tuple[int, int], int]:
+        """Of a part and a node there, the number in the program as it was written; of nodes that became one, the first
+        one's.
+        """
+        found = {}
+        moved = rewrite(self.program)[1] if self.rewriting else {i: i for i in range(len(self.program.nodes))}
+        for number, there in sorted(moved.items(), reverse=True):
+            for at, part in enumerate(self.parts):
+                if there in part.stage.moved:
+                    found[at, part.stage.moved[there]] = number
+        return found
+
 
 def placed(options: dict, workers: int) -> dict:
     """The options of a stage, whose memory, if it has a chosen place, lies behind that of so many workers."""
@@ -341,7 +374,7 @@ def split(held: dict[str, list[Rows]], upper: Antichain) -> tuple[dict[str, Rows
             continue
         lanes, times, diffs = together(blocks)
         if len(upper) == 1 and times.shape[1] == 1:
-            if len(diffs) <= FEW and max(times[:, 0].tolist(), default=0) < upper[0][0]:
+            if len(diffs) <= FEW_TIMES and max(times[:, 0].tolist(), default=0) < upper[0][0]:
                 taken[name] = (lanes, times, diffs)
                 continue
             complete = lattice.told_once(times)[:, 0] < upper[0][0]

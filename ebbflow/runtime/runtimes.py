@@ -12,7 +12,7 @@ RUNTIMES = {
     "local": "ebbflow.runtime.local.LocalRuntime",
     "durable": "ebbflow.runtime.kept_local.DurableRuntime",
     "spark": "ebbflow.runtime.spark.opening.on",  # makes one in a session of Spark's
-    "oracle": "ebbflow.runtime.oracle.OracleRuntime",
+    "oracle": "ebbflow.runtime.oracle.runtime.OracleRuntime",
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from ebbflow.durable import ledger
+from ebbflow.durable import checking, records
 from ebbflow.durable.store import Store, local_path
 from ebbflow.errors import NotACheckpoint
 from ebbflow.pipeline import marks, skips
@@ -27,7 +27,7 @@ def opened(place: str) -> tuple[Store, Path | None]:
     """The state in this directory, and the stream's directory if it is a stream's."""
     root = local_path(place)
     within = os.path.join(root, STATE)
-    if os.path.isdir(within) and not {ledger.MANIFEST, ledger.LEDGER} & set(os.listdir(root)):
+    if os.path.isdir(within) and not {records.MANIFEST, records.LEDGER} & set(os.listdir(root)):
         return Store(within), Path(root)
     above = Path(root).parent
     is_stream = os.path.basename(root) == STATE and (above / skips.OUTPUTS).is_dir()
@@ -37,11 +37,11 @@ def opened(place: str) -> tuple[Store, Path | None]:
 def show(place: str) -> bool:
     """Print every step that is kept and what is wrong with it; whether all of them are whole."""
     store, stream = opened(place)
-    manifest = ledger.manifest_of(store) if ledger.is_there(store) and ledger.MANIFEST in store.names() else {}
+    manifest = records.manifest_of(store) if records.is_there(store) and records.MANIFEST in store.names() else {}
     if manifest:
         click.echo(f"{store.root}: format {manifest['format']}, {_made_by(manifest)}")
     is_whole = True
-    for found in ledger.check(store):
+    for found in checking.check(store):
         size = f"{found.bytes / 2**20:.1f} MiB in {_counted(found.files, 'file')}"
         click.echo(
             f"step {found.step:>8}  {'damaged' if found.wrong else 'whole  '}  {size}  {_frontiers(found.state)}"
@@ -57,8 +57,8 @@ def show(place: str) -> bool:
 def as_json(place: str) -> tuple[dict[str, Any], bool]:
     """What `show` prints, as data for a script; whether all of it is whole."""
     store, stream = opened(place)
-    manifest = ledger.manifest_of(store) if ledger.is_there(store) and ledger.MANIFEST in store.names() else {}
-    found = list(ledger.check(store))
+    manifest = records.manifest_of(store) if records.is_there(store) and records.MANIFEST in store.names() else {}
+    found = list(checking.check(store))
     held: dict[str, Any] = {
         "directory": store.root,
         "format": manifest.get("format"),
@@ -79,7 +79,7 @@ def as_json(place: str) -> tuple[dict[str, Any], bool]:
 
 
 def _last(store: Store) -> int:
-    return max(ledger.steps_of(store), default=0)
+    return max(records.steps_of(store), default=0)
 
 
 def _show_published(stream: Path, last: int) -> None:
@@ -105,7 +105,7 @@ def skip(place: str, step: int, output: str | None) -> None:
         raise NotACheckpoint(
             f"{local_path(place)} is not the directory of a stream.", hint="Give the one that flow.stream was given."
         )
-    ledger.opened(store)
+    checking.opened(store)
     for name, kept in skips.skip(stream, _last(store), step, output).items():
         click.echo(f"step {step} will not be published to {name}. Its changes are kept in {kept}.")
     click.echo("Start the stream again. A table is made good by the step after; a function, a log and Kafka are not.")
@@ -113,12 +113,12 @@ def skip(place: str, step: int, output: str | None) -> None:
 
 def rewind(place: str, step: int) -> None:
     store, stream = opened(place)
-    number = ledger.rewind(store, step)
+    number = checking.rewind(store, step)
     click.echo(f"{store.root} is at step {number}, which says what step {step} said.")
-    if stands := next((_frontiers(found.state) for found in ledger.check(store) if found.step == number), ""):
+    if stands := next((_frontiers(found.state) for found in checking.check(store) if found.step == number), ""):
         click.echo(f"Give it the input from there on again: {stands}. What changes from there on is shown again.")
     if stream is not None:
-        delivery = ledger.record_of(store, ledger.manifest_of(store), number).state.get("delivery") or {}
+        delivery = records.record_of(store, records.manifest_of(store), number).state.get("delivery") or {}
         click.echo(
             f"Set Spark's own checkpoint {stream / 'query'} back as far: to batch {delivery.get('batch', 'none')}. "
             "Tables and logs that are further are refused until their sinks say replace=True."

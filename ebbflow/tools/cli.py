@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 import ebbflow
 from ebbflow import errors
+from ebbflow.tools import checkpoint
 from ebbflow.tools import doctor as machine
+from ebbflow.tools import program as programs
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,8 +83,6 @@ def run(program: Path, arguments: tuple[str, ...]) -> None:
       ebbflow run program.py
       ebbflow run program.py --its-own-option 3
     """
-    from ebbflow.tools import program as programs
-
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         programs.run(program, arguments)
 
@@ -101,7 +102,6 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
       ebbflow explain --json program.py | jq '.flow.nodes | length'
     """
     from ebbflow.dataflow.plan_json import to_json
-    from ebbflow.tools import program as programs
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
         flows = programs.dataflows(program, arguments)
@@ -119,7 +119,9 @@ def explain(program: Path, arguments: tuple[str, ...], as_json: bool) -> None:
 @click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write the page to this file.")
 @click.option("--figure", is_flag=True, help="A page to put into a text: only the lattice and its rows.")
 @click.option("--part", "parts", multiple=True, help="With --figure: plan, lattice, rows, story, inputs; repeat it.")
+@click.option("--session", type=click.IntRange(min=1), help="Which of several sessions; the last, if it is left out.")
 @click.option("--show", help="The collection the page begins with, by its name.")
+@click.option("--times", is_flag=True, help="Say how long the steps took, and how much of it at each node.")
 @click.option("--title", help="The page's title; the program's file name, if it is left out.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -129,12 +131,13 @@ def explore(
     export: Path | None,
     figure: bool,
     parts: tuple[str, ...],
-    show: str | None,
-    title: str | None,
+    session: int | None,
+    **shown: Any,
 ) -> None:
     """Run PROGRAM, and write an explorer page of it.
 
-    The page shows the last dataflow that ran: every collection at every time, and inputs to change.
+    The page shows one session (a run or a compute), the last one, if nothing is said: every collection at every time,
+    and inputs to change.
 
     The path of the page is printed; without --export it is in a temporary directory, and opened at a terminal.
 
@@ -142,9 +145,9 @@ def explore(
     Examples:
       ebbflow explore reach.py
       ebbflow explore reach.py --export reach.html
+      ebbflow explore reach.py --export reach.html --times
       ebbflow explore reach.py --export figure.html --figure --show reached
     """
-    from ebbflow.tools import program as programs
     from ebbflow.tools.explorer import page, recording
 
     with refusals_as_text(), programs.problems_as_python_shows_them(program):
@@ -152,9 +155,13 @@ def explore(
             programs.run(program, arguments)
         if not sessions:
             raise click.ClickException(f"{program} runs no dataflow in this process, so there is nothing to show.")
-        written = page.of_recording(sessions[-1], export, page.Look(title or program.name, show, parts or figure))
-    if len(sessions) > 1:
-        click.echo(f"{program} ran {len(sessions)} sessions; the page shows the last.")
+        if session is not None and session > len(sessions):
+            raise click.ClickException(f"{program} ran {len(sessions)} sessions: there is no session {session}.")
+        look = page.Look(shown["title"] or program.name, shown["show"], parts or figure, shown["times"])
+        written = page.of_recording(sessions[session - 1 if session else -1], export, look)
+    if len(sessions) > 1 and session is None:
+        said = f"{program} ran {len(sessions)} sessions; the page shows the last. --session 1 shows the first."
+        click.echo(said, err=True)
     click.echo(str(written.path))
 
 
@@ -254,8 +261,6 @@ def check(directory: str, as_json: bool) -> None:
       ebbflow check state/
       ebbflow check --json state/ | jq '.steps[0].inputs'
     """
-    from ebbflow.tools import checkpoint
-
     with refusals_without_a_line():
         if as_json:
             held, is_whole = checkpoint.as_json(directory)
@@ -277,8 +282,6 @@ def rewind(directory: str, step: int) -> None:
     Example:
       ebbflow rewind state/ 41
     """
-    from ebbflow.tools import checkpoint
-
     with refusals_without_a_line():
         checkpoint.rewind(directory, step)
 
@@ -298,8 +301,6 @@ def skip(directory: str, step: int, output: str | None) -> None:
       ebbflow skip stream/ 17
       ebbflow skip stream/ 17 --output alerts
     """
-    from ebbflow.tools import checkpoint
-
     with refusals_without_a_line():
         checkpoint.skip(directory, step, output)
 
@@ -355,8 +356,6 @@ def completion(shell: str) -> None:
       ebbflow completion zsh > ~/.zfunc/_ebbflow   (a directory of your fpath)
       ebbflow completion fish > ~/.config/fish/completions/ebbflow.fish
     """
-    from click.shell_completion import get_completion_class
-
     written = get_completion_class(shell)
     assert written is not None
     click.echo(written(main, {}, "ebbflow", "_EBBFLOW_COMPLETE").source())

@@ -21,15 +21,18 @@ from typing import Any
 import ebbflow as ebb
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime.oracle import Meaning, Moment, differences
+from ebbflow.runtime.oracle.histories import differences
+from ebbflow.runtime.oracle.meaning import Meaning
+from ebbflow.runtime.oracle.moment import Moment
+from ebbflow.runtime.spark.session import require
 from ebbflow.tools import warm
 
-SMALL = [(1, 2), (2, 3), (3, 1), (3, 4)]
-GONE = (2, 3)
+SMALL_GRAPH = [(1, 2), (2, 3), (3, 1), (3, 4)]
+TAKEN_AWAY = (2, 3)
 GOING = 100  # edges that leave the larger graph
 GOING_ON_SPARK = 5
-SHOWN = 5  # changes
-PROGRAM = """\
+SHOWN_CHANGES = 5  # changes
+DEMO_PROGRAM = """\
 flow  = ebb.Dataflow()
 edges = flow.input("edges", "src long, dst long")
 roots = flow.input("roots", "root long")
@@ -53,9 +56,9 @@ def program() -> ebb.Dataflow:
 
 
 def show(nodes: int = 1000, edges: int = 2000) -> None:
-    print(PROGRAM)
+    print(DEMO_PROGRAM)
     print(
-        f"Edges {_arrows(SMALL)}; root 1. The edge {_arrows([GONE])} goes at time 1. "
+        f"Edges {_arrows(SMALL_GRAPH)}; root 1. The edge {_arrows([TAKEN_AWAY])} goes at time 1. "
         "Inside the loop, by time and round:\n"
     )
     print("\n".join(picture()) + "\n", flush=True)
@@ -72,9 +75,9 @@ def picture() -> list[str]:
     given = {node.name: i for i, node in enumerate(graph.nodes) if isinstance(node, n.Input)}
 
     def values() -> Iterator[tuple[tuple[int, int], Any]]:
-        for epoch, edges in enumerate((SMALL, [edge for edge in SMALL if edge != GONE])):
+        for epoch, edges in enumerate((SMALL_GRAPH, [edge for edge in SMALL_GRAPH if edge != TAKEN_AWAY])):
             moment = Moment(meaning, {given["edges"]: dict.fromkeys(edges, 1), given["roots"]: {(1,): 1}})
-            for turn in range(len(SMALL)):
+            for turn in range(len(SMALL_GRAPH)):
                 yield (epoch, turn), moment.at(variable, (turn,))
 
     cells: dict[tuple[int, ...], list[str]] = {}
@@ -82,7 +85,7 @@ def picture() -> list[str]:
         cells.setdefault(cell, []).append(f"{'+' if diff > 0 else '-'} node {node}")
     lines = [
         f"  round {turn} │ " + "".join(f"{', '.join(cells.get((epoch, turn), [])):<12}" for epoch in (0, 1)).rstrip()
-        for turn in reversed(range(len(SMALL)))
+        for turn in reversed(range(len(SMALL_GRAPH)))
     ]
     return [*lines, f"  {'':7} └{'─' * 24}", f"  {'':7}   {'time 0':<12}time 1"]
 
@@ -90,12 +93,12 @@ def picture() -> list[str]:
 def _on_the_small_graph() -> None:
     with program().run() as live:
         print("The result, as the engine computes it. At time 0 the nodes that root 1 reaches appear:")
-        live.insert("edges", SMALL, time=0)
+        live.insert("edges", SMALL_GRAPH, time=0)
         live.insert("roots", [(1,)], time=0)
         live.advance_to(1)
         print(live.changes("reach"))
-        print(f"\nThe edge {_arrows([GONE])} goes at time 1. What changes:")
-        live.delete("edges", [GONE], time=1)
+        print(f"\nThe edge {_arrows([TAKEN_AWAY])} goes at time 1. What changes:")
+        live.delete("edges", [TAKEN_AWAY], time=1)
         live.advance_to(2)
         print(live.changes("reach"))
 
@@ -137,8 +140,6 @@ def _on_a_larger_graph(nodes: int, edges: int) -> None:
 def show_on_spark(nodes: int = 1000, edges: int = 2000) -> None:
     """The same program, fed by Structured Streaming; without Java or PySpark, a sentence."""
     try:
-        from ebbflow.runtime.spark.session import require
-
         require()
     except EbbflowError as error:
         print(f"\nThe part on Spark is left out: {error.what} {error.hint}")
@@ -192,10 +193,10 @@ def _on_files(spark: Any, place: Path, graph: list[tuple[int, int]], roots: list
     assert {row for row, count in sums.items() if count} == anew, "the stream must give what starting over gives"
     most = max(range(1, len(told)), key=lambda step: len(told[step]))
     print(f"\nWhat changes when {_arrows([graph[most - 1]])} goes:")
-    for change in sorted(map(tuple, told[most]))[:SHOWN]:
+    for change in sorted(map(tuple, told[most]))[:SHOWN_CHANGES]:
         print("  root {}, node {}, time {}: {:+d}".format(*change))
-    if len(told[most]) > SHOWN:
-        print(f"  ... and {len(told[most]) - SHOWN:,} more")
+    if len(told[most]) > SHOWN_CHANGES:
+        print(f"  ... and {len(told[most]) - SHOWN_CHANGES:,} more")
     print(f"  rows of the result                                {len(anew):>9,}")
     print(
         f"  seconds per micro-batch, median of {len(seconds)}              {sorted(seconds)[len(seconds) // 2]:>11,.2f}"

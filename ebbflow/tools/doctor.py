@@ -19,8 +19,8 @@ from importlib import metadata
 
 import ebbflow
 
-NEEDED = ("numpy", "numba", "pyarrow", "rich", "click", "xxhash")
-OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "deltalake": "delta", "matplotlib": "plot"}
+NEEDED = ("numpy", "numba", "pyarrow", "rich", "click")
+OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "matplotlib": "plot"}
 OLDEST_JAVA = 17
 TESTED = ("x86_64", "AMD64")
 
@@ -56,7 +56,7 @@ def system() -> Finding:
         )
     if machine not in TESTED:
         return Finding("system", shown, f"ebbflow is tested on {TESTED[0]}; on {machine} it is not.")
-    return Finding("system", shown)
+    return Finding("system", f"{shown}: tested")
 
 
 def python() -> Finding:
@@ -126,11 +126,15 @@ def kernels() -> Finding:
     """Where compiled kernels are kept, and how much is there."""
     try:
         from ebbflow.native.kernel_cache import directory  # loads the code generator
+        from ebbflow.native.shipping import usable
     except ImportError as error:
         return Finding(
             "kernels", f"the compiler does not load: {error}", "pip install ebbflow brings a numba that fits."
         )
     files = [path for path in directory().rglob("*") if path.is_file()]
+    shipped = next(usable(), None)
+    if not files and shipped is not None:
+        return Finding("kernels", f"installed with ebbflow, for {shipped.name.rpartition('-')[0]}: nothing is compiled")
     if not files:
         return Finding("kernels", f"none kept yet in {directory()} (ebbflow warm compiles them)")
     size = sum(path.stat().st_size for path in files)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import click
 
 from ebbflow.durable import ledger
-from ebbflow.durable.image import apply_delta, sections
+from ebbflow.durable.image import apply_delta
+from ebbflow.durable.segments import sections
 from ebbflow.engine import show
 from ebbflow.errors import CheckpointDiffers, NotACheckpoint
-from ebbflow.runtime.kept_local import SEGMENTS, engine, has_memory_of
+from ebbflow.runtime.kept_local import SEGMENTS
+from ebbflow.runtime.made_by import engine, has_memory_of
 from ebbflow.tools.checkpoint import opened
-from ebbflow.trace.heap import Heap
+from ebbflow.trace.reserved_heap import Heap
 
 
 def dump(place: str, node: int | None = None, empty: bool = False) -> None:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
+
 import ebbflow
 from ebbflow.errors import EbbflowError
 
@@ -40,7 +42,7 @@ def problems_as_python_shows_them(path: Path) -> Iterator[None]:
     """A program that raises ends with status 1 and its traceback, from its own lines on; refusals go on."""
     try:
         yield
-    except EbbflowError:
+    except (EbbflowError, click.ClickException):
         raise
     except Exception as problem:
         frame = problem.__traceback__

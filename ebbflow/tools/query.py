@@ -25,16 +25,17 @@ import pyarrow
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from ebbflow.columns.ddl import schema_of
 from ebbflow.errors import MissingPackage, SqlError, UnknownOption
 from ebbflow.frontend.building.dataflow import Dataflow
+from ebbflow.frontend.plain import shown
 from ebbflow.frontend.running.session import Session
-from ebbflow.frontend.running.table import shown
 from ebbflow.tools.table_files import TableFiles
 
-ANSWER, DIFF, KEY = "answer", "_diff", "order key {}"
+ANSWER_OUTPUT, DIFF, ORDER_KEY = "answer", "_diff", "order key {}"
 FORMATS = ("table", "csv", "json", "parquet")
 SHOWN_ROWS = 100
-NAME = re.compile(r"[A-Za-z_]\w*")
+PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Asked(NamedTuple):
@@ -61,7 +62,7 @@ def tables_of(words: Sequence[str]) -> list[TableFiles]:
         name, equals, place = word.partition("=")
         if not equals:
             name, place = Path(word).name.split(".")[0], word
-        if not NAME.fullmatch(name) or not place:
+        if not PLAIN_NAME.fullmatch(name) or not place:
             raise UnknownOption(f'"{word}" does not say which table is in which file.', hint="orders=path/orders.csv")
         if name in found:
             raise UnknownOption(f'two files are to be the table "{name}".', hint="NAME=PATH gives each its own name.")
@@ -76,7 +77,7 @@ def answer(asked: Asked) -> None:
     with live:
         live.commit()
         line.clear()
-        rows = in_order(live.snapshot(ANSWER).to_arrow(), "_count", sorting)
+        rows = in_order(live.snapshot(ANSWER_OUTPUT).to_arrow(), "_count", sorting)
     if asked.output is not None:
         replace(asked.output, rows, _format(asked))
         line.say(f"{len(rows):,} rows in {asked.output}")
@@ -93,7 +94,7 @@ def follow(asked: Asked) -> None:
         try:
             while True:
                 began = time.perf_counter()
-                changes = live.commit()[ANSWER].to_arrow()
+                changes = live.commit()[ANSWER_OUTPUT].to_arrow()
                 took = time.perf_counter() - began
                 line.clear()
                 if len(changes) or not step:
@@ -110,7 +111,7 @@ def follow(asked: Asked) -> None:
 
 def _tell(asked: Asked, live: Session, changes: pyarrow.Table, sorting: Sorting, is_first: bool) -> None:
     if asked.output is not None:
-        replace(asked.output, in_order(live.snapshot(ANSWER).to_arrow(), "_count", sorting), _format(asked))
+        replace(asked.output, in_order(live.snapshot(ANSWER_OUTPUT).to_arrow(), "_count", sorting), _format(asked))
         return
     kept = changes.column_names[: len(changes.column_names) - 2 - sorting.extra]
     signed = changes.select([DIFF, *kept])
@@ -146,7 +147,7 @@ def begun(asked: Asked, line: Line) -> tuple[Session, Sorting]:
     flow = Dataflow()
     for table in asked.tables:
         flow.input(table.name, table.types)
-    flow.output(ANSWER, flow.sql(query))
+    flow.output(ANSWER_OUTPUT, flow.sql(query))
     line.show("computing")
     live = flow.run()
     for table, change in changes:
@@ -156,8 +157,6 @@ def begun(asked: Asked, line: Line) -> tuple[Session, Sorting]:
 
 
 def _columns(table: TableFiles) -> list[str]:
-    from ebbflow.columns.ddl import schema_of
-
     return [f"{field.name} {field.type}" for field in schema_of(table.types)]
 
 
@@ -188,8 +187,8 @@ def with_order(query: str) -> tuple[str, Sorting]:
             name = names[int(by.this) - 1]
         elif isinstance(by, exp.Column) and by.name in names and (not by.table or not isinstance(tree, exp.Select)):
             name = by.name
-        elif isinstance(tree, exp.Select) and not tree.args.get("distinct") and "*" not in names:
-            name, extra = KEY.format(extra), extra + 1
+        elif isinstance(tree, exp.Select) and not tree.args.get("distinct") and not isinstance(by, exp.Literal):
+            name, extra = ORDER_KEY.format(extra), extra + 1
             tree = tree.select(exp.alias_(by.copy(), name, quoted=True))
         else:
             raise SqlError(
@@ -212,10 +211,31 @@ def in_order(rows: pyarrow.Table, counts: str, sorting: Sorting) -> pyarrow.Tabl
         rows = rows.take(at)
     for name, falls, first in reversed(sorting.keys):
         values = rows.column(name)
+        if pyarrow.types.is_nested(values.type):
+            values = _places(values)
         keys = [("null", "descending" if first else "ascending"), ("value", "descending" if falls else "ascending")]
         by = pc.sort_indices(pyarrow.table({"null": pc.cast(values.is_null(), "int8"), "value": values}), keys)
         rows = rows.take(by)
     return rows.select(rows.column_names[: len(rows.column_names) - 1 - sorting.extra])
+
+
+def _places(values: pyarrow.ChunkedArray) -> pyarrow.Array:
+    """Where each value stands among all in order: arrays by their elements, structs by their fields, null first."""
+
+    def rank(value: Any) -> tuple[Any, ...]:
+        if value is None:
+            return (0,)
+        if isinstance(value, dict):
+            return (1, tuple(map(rank, value.values())))
+        if isinstance(value, list | tuple):
+            return (1, tuple(map(rank, value)))
+        if isinstance(value, float):
+            return (2,) if math.isnan(value) else (1, value)
+        return (1, value.encode()) if isinstance(value, str) else (1, value)
+
+    ranks = [rank(value) for value in values.to_pylist()]
+    place = {one: i for i, one in enumerate(sorted(set(ranks)))}
+    return pyarrow.array([None if one == (0,) else place[one] for one in ranks], pyarrow.int64())
 
 
 # ---- out -----------------------------------------------------------------------------------------------------
@@ -240,8 +260,8 @@ def write(rows: pyarrow.Table, format: str, out: IO[str], with_head: bool = True
         csv.write_csv(_readable(rows), sink, csv.WriteOptions(include_header=with_head))
         out.write(sink.getvalue().decode())
     elif format == "json":
-        for row in rows.to_pylist():
-            out.write(json.dumps({k: _plain(v) for k, v in row.items()}, default=_plain, ensure_ascii=False) + "\n")
+        for row in told(rows):
+            out.write(json.dumps(_plain(row), ensure_ascii=False) + "\n")
     else:
         out.write(drawn(rows) + "\n")
 
@@ -273,7 +293,7 @@ def drawn(rows: pyarrow.Table) -> str:
         is_number = pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)
         is_right = is_number or pyarrow.types.is_decimal(field.type)
         lines.add_column(shown(name), justify="right" if is_right else "left", no_wrap=True)
-    for row in rows.slice(0, SHOWN_ROWS).to_pylist():
+    for row in told(rows.slice(0, SHOWN_ROWS)):
         sign = lambda name, value: f"{value:+d}" if name == DIFF else shown(value)
         lines.add_row(*(sign(name, value) for name, value in row.items()))
     screen = Console(file=sys.stdout)
@@ -286,8 +306,32 @@ def drawn(rows: pyarrow.Table) -> str:
     )
 
 
+def told(rows: pyarrow.Table) -> list[dict[str, Any]]:
+    """The rows, with maps as dictionaries: Arrow gives the pairs."""
+    nested = [field for field in rows.schema if pyarrow.types.is_nested(field.type)]
+    found = rows.to_pylist()
+    for row in found:
+        row |= {field.name: _with_maps(row[field.name], field.type) for field in nested}
+    return found
+
+
+def _with_maps(value: Any, kind: pyarrow.DataType) -> Any:
+    if value is None or not pyarrow.types.is_nested(kind):
+        return value
+    if pyarrow.types.is_struct(kind):
+        return {field.name: _with_maps(value[field.name], field.type) for field in kind}
+    if not pyarrow.types.is_map(kind):
+        return [_with_maps(part, kind.value_type) for part in value]
+    pairs = [(_with_maps(name, kind.key_type), _with_maps(part, kind.item_type)) for name, part in value]
+    return pairs if pyarrow.types.is_nested(kind.key_type) else dict(pairs)
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it: what is no number, text or truth there is text."""
+    if isinstance(value, dict):
+        return {name if isinstance(name, str) else str(_plain(name)): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if isinstance(value, (datetime.date, datetime.time, datetime.datetime)):
@@ -306,7 +350,8 @@ def _readable(rows: pyarrow.Table) -> pyarrow.Table:
             texts = [None if value is None else value.hex() for value in rows.column(i).to_pylist()]
             rows = rows.set_column(i, field.name, pyarrow.array(texts, pyarrow.string()))
         elif pyarrow.types.is_nested(field.type):
-            texts = [None if v is None else json.dumps(v, default=_plain) for v in rows.column(i).to_pylist()]
+            values = (_with_maps(value, field.type) for value in rows.column(i).to_pylist())
+            texts = [None if v is None else json.dumps(_plain(v), ensure_ascii=False) for v in values]
             rows = rows.set_column(i, field.name, pyarrow.array(texts, pyarrow.string()))
     return rows
 

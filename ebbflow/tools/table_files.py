@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ import pyarrow
 from pyarrow import csv, json, parquet
 
 from ebbflow.columns.ddl import type_of
-from ebbflow.errors import UnknownType, UnreadableFile, did_you_mean
+from ebbflow.errors import TypeMismatch, UnknownType, UnreadableFile, did_you_mean
 
 PATIENCE = 3  # readings that may fail, of a file that goes on changing
 SETTLED = 0.05  # seconds after which a file that is being written has grown
@@ -153,6 +154,11 @@ class TableFiles:
     def _fitting(self, path: str, table: pyarrow.Table) -> pyarrow.Schema:
         """The columns that can be had, in types that can be had."""
         fields = []
+        twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+        if twice:
+            raise UnreadableFile(
+                f'{path} has two columns named "{twice[0]}".', hint="Give every column a name of its own."
+            )
         for field in table.schema:
             kind = field.type
             if pyarrow.types.is_null(kind) or pyarrow.types.is_time(kind):
@@ -164,7 +170,7 @@ class TableFiles:
             try:
                 type_of(kind)
                 fields.append(pyarrow.field(field.name, kind))
-            except UnknownType:
+            except (UnknownType, TypeMismatch):
                 self.left_out.append(f"{field.name} {kind}")
         if not fields:
             raise UnreadableFile(f"{path} has no column that can be read.", hint="A table has at least one column.")

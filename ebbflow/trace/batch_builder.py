@@ -11,36 +11,27 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.batch import (
-    Batch,
+from ebbflow.trace.batch import Batch, Family, Lane, family_at
+from ebbflow.trace.draft import (
     Draft,
-    Family,
-    Lane,
     begin_draft,
     clear_lanes,
     count_entries,
     draft_words,
     end_batch,
-    family_at,
     lay_batch,
     put_item,
     put_key,
     put_start,
     widen,
 )
-from ebbflow.trace.heap import (
-    LARGE,
-    Worker,
-    copy_words,
-    drop_vector,
-    hash_lanes,
-    reserve,
-    same,
-)
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import LARGE, copy_words, drop_vector, reserve, same
+from ebbflow.trace.merging import add_batch
 from ebbflow.trace.packed_rows import Pack, list_at, new_pack, put_row, rows_in, unpack
 from ebbflow.trace.segment import VALUE
-from ebbflow.trace.spine import add_batch
 from ebbflow.trace.table import Table
+from ebbflow.trace.worker_fields import Worker
 
 
 @kernel

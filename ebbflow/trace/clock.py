@@ -15,17 +15,10 @@ import numpy as np
 from ebbflow.limits import TIMES_AT_ONCE
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.trace.heap import (
-    TOO_MANY_TIMES,
-    Worker,
-    alloc,
-    fail,
-    hash_lanes,
-    push_word,
-    release,
-    reserve,
-    same,
-)
+from ebbflow.trace.failures import TOO_MANY_TIMES, fail
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import alloc, push_word, release, reserve, same
+from ebbflow.trace.worker_fields import Worker
 
 RANKS_AT_MOST = TIMES_AT_ONCE
 

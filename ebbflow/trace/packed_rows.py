@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import At, Struct, Words, several
-from ebbflow.trace.heap import Worker, alloc, release
+from ebbflow.trace.heap import alloc, release
+from ebbflow.trace.worker_fields import Worker
 
 
 class Chunk(Struct):

@@ -12,7 +12,9 @@ from __future__ import annotations
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import prefetch
 from ebbflow.native.structs import At, Struct, Words, several
-from ebbflow.trace.heap import Segment, Vector, Worker, alloc, hash_lanes, release, same
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import alloc, release, same
+from ebbflow.trace.worker_fields import Segment, Vector, Worker
 
 
 class Spine(Struct):
@@ -40,7 +42,7 @@ class Table(Struct, words=18):
     evict_at: int  # how many keys are too many; how many there were when it last looked
     last_count: int
     sweep_fuel: int  # slots that may be looked at, saved up so that a sweep is worth its while
-    hangs_index: int  # whether the head of a record may be the address of an ordered index
+    hangs_index: int  # whether keys may have an ordered index
 
 
 def marks_words(families: int) -> int:
@@ -59,12 +61,14 @@ class Marks(Struct):
 
     queued: int
     done: int
-    # of an arrangement: the first of the rows that wait; of a reduction: the slice's number and its run there; of a
-    # window: its index
-    head: int
+    head: (
+        int  # of an arrangement: the first of the rows that wait; of a reduction: the slice's number and its run there
+    )
+    index: int  # the address of an ordered index of the key's values, 0 while they are few
     segments: Segment = several(3)
 
 
+SEGMENTS = Marks.FIELDS["segments"].offset
 ADDRESS = (1 << 44) - 1
 AHEAD = 16  # slots whose records are asked for before they are looked at
 

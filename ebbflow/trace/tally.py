@@ -12,7 +12,9 @@ from __future__ import annotations
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.trace.heap import Vector, Worker, alloc, drop_vector, hash_lanes, release, reserve, same
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import alloc, drop_vector, release, reserve, same
+from ebbflow.trace.worker_fields import Vector, Worker
 
 
 class Tally(Struct):

@@ -28,7 +28,7 @@ ROW = {
     "starting_over": {"scipy": {"s": 0.001, "pays_up_to": 8.3}},
 }
 EMPTY = "before\n" + "".join(
-    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "dbsp", "starting over")
+    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "steps", "dbsp", "starting over")
 )
 
 
@@ -45,10 +45,17 @@ def test_the_page_shows_the_results_that_it_names():
 
 def test_what_stands_between_marks_is_replaced_and_prose_stays(tmp_path):
     text = page.written(EMPTY, results(tmp_path))
-    assert "old" not in text and text.count("prose") == 4 and text.startswith("before\n")
-    assert "| reach | 1k/2k | 1 | 1 | 120 | 1,000 | us per time | 0.12 | 0.25 | 0.08 | yes | 100 / 300 / 900 |" in text
+    assert "old" not in text and text.count("prose") == 5 and text.startswith("before\n")
+    assert "| reach | 1k/2k | 1 | 1 | 120 | 1,000 | us per time | 0.12 | 0.25 | 0.08 | yes |" in text
+    assert "| reach | 1k/2k | 1 | 100 / 300 / - / 900 |  |  |  |" in text, "the thousandth slowest was not kept then"
     assert "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
     assert "`benchmarks/results/2026-01-02-abc.json`, measured on a machine, 2 cores." in text
+
+
+def test_single_steps_stand_beside_those_of_the_original(tmp_path):
+    theirs = {"rust_p50": 10.0, "rust_p99": 30.0, "rust_p999": 80.0, "rust_max": 1800.0}
+    text = page.written(EMPTY, results(tmp_path, p999=700.0, **theirs))
+    assert "| reach | 1k/2k | 1 | 100 / 300 / 700 / 900 | 10 / 30 / 80 / 1,800 | 10 | 0.5 |" in text
 
 
 def test_another_figure_makes_another_page(tmp_path):
@@ -91,7 +98,7 @@ def test_a_page_without_a_place_is_refused(tmp_path):
 
 def test_the_charts_are_drawn_from_the_results_that_the_page_names():
     drawn = page.charts(page.merged(page.named(page.PAGE.read_text())))
-    assert set(drawn) == {"original", "recomputing"}
+    assert set(drawn) == {"original", "recomputing", "uneven"}
     for name, text in drawn.items():
         assert (page.PLOTS / f"{name}.svg").read_text() == text, f"{name}.svg is stale: run python -m benchmarks.page"
 
@@ -100,6 +107,7 @@ def test_a_chart_shows_all_rows_that_it_is_to_show_and_no_others():
     rows = page.merged(page.named(page.PAGE.read_text()))
     drawn = page.charts(rows)
     assert drawn["original"].count("<rect class=") == 1 + len(page.BESIDE_THE_ORIGINAL)
+    assert drawn["uneven"].count("<rect class=") == 1 + len(page.UNEVEN)
     assert drawn["recomputing"].count("<rect class=") == 1 + len(page.BESIDE_STARTING_OVER)
     assert page.charts([row for row in rows if row["workload"] == "start"]) == {}
 

@@ -89,11 +89,11 @@ def test_a_row_measured_again_replaces_the_one_before(tmp_path, monkeypatch):
 
 
 def test_the_peers_words_become_ours():
-    latency = {"n": 3, "p50_us": 1.0, "p95_us": 2.0, "p99_us": 3.0, "max_us": 4.0}
+    latency = {"n": 3, "p50_us": 1.0, "p95_us": 2.0, "p99_us": 3.0, "p999_us": 3.5, "max_us": 4.0}
     told = rust.in_our_words(
         {"us_per_time": 7.5, "load_s": 0.1, "all": latency, "out_updates": 9, "sum_diffs": 4, "check_final": "ab"}
     )
-    assert told["steps"] == {"p50": 1.0, "p99": 3.0, "max": 4.0}
+    assert told["steps"] == {"p50": 1.0, "p99": 3.0, "p999": 3.5, "max": 4.0}
     assert told["checks"] == {"updates": 9, "size": 4, "final": "ab"}
     q1 = {
         "prog": "q1",
@@ -134,6 +134,15 @@ def test_a_peer_is_built_from_a_copy_that_changes_only_where_its_source_did(tmp_
     assert dbsp.PROGRAMS.build(said.append) == "dbsp was not built, so ours run without it: error: no such crate"
 
 
+def test_the_peer_is_told_which_graph(monkeypatch):
+    told = []
+    monkeypatch.setattr(runner, "process", lambda command, environment, *_: told.append(environment) or run(1))
+    skewed = next(row for row in table.ROWS if row.module == "bfs" and row.options.get("skew") == 3)
+    for row in (ROW, skewed):
+        runner.one_run(row, "rust", None, 1.0)
+    assert [(e["SEED"], e["SKEW"], e["SHAPE"]) for e in told] == [("42", "0", "random"), ("42", "3", "random")]
+
+
 # ---- dbsp
 
 
@@ -144,6 +153,7 @@ def test_dbsp_is_asked_what_it_has_a_program_for():
     assert dbsp.arguments(by_module["bfs"]) is None and dbsp.arguments(by_module["tpch"]) is None
     (general,) = (row for row in table.ROWS if row.workload == "degrees, no short cut" and "seed" in row.sets)
     assert dbsp.arguments(general) is None
+    assert all(dbsp.arguments(row) is None for row in table.ROWS if row.options.get("skew") or row.options.get("shape"))
 
 
 def test_what_stands_after_the_last_step_must_be_ours():

@@ -1,6 +1,7 @@
 """Every workload gives the answers that its question has; only then does it matter how fast."""
 
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,31 +10,83 @@ from benchmarks import (
     arrangement,
     bfs,
     chains,
+    components,
     degrees,
+    draws,
     feeding,
     generator,
     hub,
     reach,
     recompute,
     scc,
+    shapes,
     startup,
     sustained,
     workers,
 )
 from tests.benchmarks import by_hand
 
+GRAPHS = {"degrees": degrees, "reach": reach, "bfs": bfs, "scc": scc, "components": components}
 ASKED = [  # the tools that are installed, which is never all of them
     (tool, workload)
     for tool in recompute.TOOLS
-    for workload in ("degrees", "reach", "bfs", "scc")
+    for workload in GRAPHS
     if recompute.can(tool, workload) and find_spec(tool) is not None
 ]
 SMALL = {"nodes": 40, "edges": 80, "times": 30, "seed": 7}
+ON_GRAPHS = [(workload, getattr(by_hand, name)) for name, workload in GRAPHS.items()]
+NAMED = list(GRAPHS)
+OF_THE_PEER = [
+    ({"skew": 0}, [(413, 160), (331, 326), (343, 765), (267, 592), (539, 832), (802, 942)]),
+    ({"skew": 1}, [(163, 160), (331, 326), (343, 0), (267, 92), (39, 832), (19, 442)]),
+    ({"skew": 2}, [(25, 160), (331, 326), (93, 0), (17, 92), (9, 832), (0, 192)]),
+    ({"skew": 3}, [(13, 35), (331, 326), (93, 0), (17, 92), (0, 832), (0, 67)]),
+    ({"shape": "bipartite", "skew": 2}, [(413, 535), (826, 331), (343, 500), (592, 267), (39, 832), (567, 302)]),
+    ({"shape": "grid"}, [(242, 211), (783, 782), (273, 242), (784, 783), (304, 273), (785, 784)]),
+    ({"shape": "chain"}, [(127, 128), (980, 981), (834, 835), (688, 689), (542, 543), (396, 397)]),
+    ({"shape": "star"}, [(64, 0), (0, 491), (917, 0), (0, 345), (771, 0), (0, 199)]),
+]
+UNEVEN = [
+    {"skew": 1},
+    {"skew": 3},
+    {"shape": "bipartite", "skew": 2},
+    *({"shape": s} for s in ("grid", "chain", "star")),
+]
 
 
 def test_edges_are_those_of_the_definition():
     window = generator.Window(1000, 20, 10)
     assert list(zip(window.src.tolist(), window.dst.tolist())) == [by_hand.edge(i, 1000) for i in range(30)]
+
+
+@pytest.mark.parametrize("skew", [0, 1, 2, 3])
+@pytest.mark.parametrize("shape", shapes.SHAPES)
+def test_edges_of_every_shape_and_skew_are_those_of_the_definition(shape, skew):
+    for nodes in (7, 50, 1_000):
+        window = generator.Window(nodes, 200, 100, 42, skew, shape)
+        found = list(zip(window.src.tolist(), window.dst.tolist()))
+        assert found == [by_hand.edge(i, nodes, 42, skew, shape) for i in range(300)]
+
+
+@pytest.mark.parametrize(("graph", "edges"), OF_THE_PEER, ids=str)
+def test_edges_are_those_that_the_peer_prints(graph, edges):
+    """As `SKEW=3 SHAPE=random edges 1000 0 6` said."""
+    window = generator.Window(1_000, 6, 0, **graph)
+    assert list(zip(window.src.tolist(), window.dst.tolist())) == edges
+
+
+@pytest.mark.parametrize("shape", ["grid", "chain", "star"])
+def test_a_fixed_graph_comes_whole_before_an_edge_comes_again(shape):
+    whole = shapes.edges_of(shape, 100)
+    src, dst = shapes.stream(shape, 2 * whole, 100, 42, 0)
+    edges = list(zip(src.tolist(), dst.tolist()))
+    assert len(set(edges[:whole])) == whole and edges[whole:] == edges[:whole]
+    assert 0 < shapes.window_of(shape, 100) < whole
+
+
+def test_the_larger_the_skew_the_larger_the_hubs():
+    largest = [np.bincount(shapes.stream("random", 20_000, 10_000, 42, skew)[0]).max() for skew in range(4)]
+    assert largest[0] < 20 and all(2 * a < b for a, b in pairwise(largest))
 
 
 def test_each_time_takes_the_oldest_edge_and_brings_a_new_one():
@@ -59,11 +112,20 @@ def test_sums_depend_on_the_time_of_every_change():
 @pytest.mark.parametrize("step", [1, 7, 30])
 @pytest.mark.parametrize(
     ("workload", "answer"),
-    [(degrees, by_hand.degrees), (reach, by_hand.reach), (bfs, by_hand.bfs), (scc, by_hand.scc)],
-    ids=["degrees", "reach", "bfs", "scc"],
+    ON_GRAPHS,
+    ids=NAMED,
 )
 def test_a_workload_finds_what_starting_over_at_every_time_finds(workload, answer, step):
     assert workload.run(**SMALL, step=step)["checks"] == by_hand.checks(answer, **SMALL)
+
+
+@pytest.mark.parametrize("graph", UNEVEN, ids=str)
+@pytest.mark.parametrize(("workload", "answer"), ON_GRAPHS, ids=NAMED)
+def test_on_power_laws_and_fixed_shapes_too(workload, answer, graph):
+    given = SMALL | graph
+    if (shape := graph.get("shape", "random")) not in shapes.DRAWN:
+        given["edges"] = shapes.window_of(shape, given["nodes"])
+    assert workload.run(**given, step=7)["checks"] == by_hand.checks(answer, **given)
 
 
 def test_without_the_short_cut_and_with_two_workers_the_answers_are_the_same():
@@ -134,7 +196,7 @@ def test_a_session_of_many_changes_does_exactly_what_one_begun_there_does():
     graph, before, more = {"nodes": 200, "edges": 400}, 3000, 200
     counts = lambda found: found["counts"]["times"]
     upto, whole = (counts(reach.run(step=1, times=times, **graph)) for times in (before, before + more))
-    afresh = counts(reach.run(step=1, times=more, seed=generator.SEED + 2 * before, **graph))
+    afresh = counts(reach.run(step=1, times=more, seed=draws.SEED + 2 * before, **graph))
     for name in ("visits", "rows", "changes", "answers"):
         assert whole[name] - upto[name] == afresh[name] > 0, name
 
@@ -146,7 +208,15 @@ def test_an_arrangement_tells_bytes_and_a_start_its_seconds():
 
 @pytest.mark.parametrize("kind", hub.KINDS)
 def test_a_hub_answers_every_change(kind):
-    assert hub.run(kind, values=50, times=20)["updates"] == 40  # one goes and one comes, or the least is another
+    found = hub.run(kind, values=50, times=20)
+    assert found["checks"]["later"] == by_hand.hub_changes(kind, values=50, times=20)
+    assert found["steps"]["p999"] > 0
+
+
+def test_a_hub_of_many_values_takes_turns_with_one_of_few():
+    found = hub.run("join", values=200, times=20, beside=50)
+    assert found["growth"] > 0
+    assert found["checks"] == hub.run("join", values=200, times=20)["checks"]
 
 
 def test_one_worker_and_two_take_turns_and_find_the_same(monkeypatch):

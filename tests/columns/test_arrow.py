@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ebbflow.columns import arrow
 from ebbflow.columns.arrow import Reader
-from ebbflow.columns.lanes import encode
+from ebbflow.columns.lanes_in import encode
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -210,7 +210,7 @@ def interrupted(*_):
 def test_elements_are_read_as_their_twin_reads_them():
     raw = np.frombuffer(np.random.default_rng(3).bytes(256), np.int64)
     at = raw.ctypes.data
-    for form, size in ((arrow.WORD, 8), (arrow.HALF, 4), (arrow.UNSIGNED_SHORT, 2), (arrow.BYTE, 1), (arrow.REAL, 8)):
+    for form, size in ((arrow.INT64, 8), (arrow.INT32, 4), (arrow.UINT16, 2), (arrow.INT8, 1), (arrow.FLOAT64, 8)):
         n = 256 // size
         found = np.empty(n, np.int64)
         arrow.read_numbers(form, NULL, -(NULL + 1), at, 0, n, found.ctypes.data // 8 - 1)

@@ -127,8 +127,13 @@ def test_a_decimal_that_spark_has_not_is_refused(given):
         {3: int},
         {"": int},
         [1, 2],
-        "x array<int>",
-        pa.schema([("x", pa.list_(pa.int64()))]),
+        "x array<>",
+        "x map<string>",
+        "x array<int, int>",
+        "x struct<a>",
+        "x array<money>",
+        "x array<int",
+        pa.schema([("x", pa.list_(pa.uint64()))]),
     ],
 )
 def test_what_is_no_schema_is_refused_in_a_sentence(given):
@@ -139,8 +144,24 @@ def test_what_is_no_schema_is_refused_in_a_sentence(given):
 
 
 def test_a_type_is_named_whole_where_commas_are_part_of_it():
-    with pytest.raises(UnknownType, match='there is no type "map<string,int>"'):
-        schema_of("x map<string,int>, y long")
+    with pytest.raises(UnknownType, match='there is no type "money<string,int>"'):
+        schema_of("x money<string,int>, y long")
+
+
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ("x array<int>", "x array<int>"),
+        ("x ARRAY < struct<a: int NOT NULL, `b c`:map<string, decimal(10, 2)>> > not null, y long",
+         "x array<struct<a:int,`b c`:map<string,decimal(10,2)>>>, y long"),
+        ({"x": list[int], "y": dict[str, float]}, "x array<long>, y map<string,double>"),
+        (pa.schema([("x", pa.large_list(pa.struct([("a", pa.map_(pa.string(), pa.int8()))])))]),
+         "x array<struct<a:map<string,byte>>>"),
+    ],
+)  # fmt: skip
+def test_nested_types_are_read_and_written(given, text):
+    assert str(schema_of(given)) == text
+    assert schema_of(text) == schema_of(given)
 
 
 def test_a_dataclass_is_read_with_future_annotations():

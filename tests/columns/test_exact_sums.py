@@ -101,7 +101,7 @@ def test_averages_are_the_nearest_double(pairs, divisor):
 def test_float_totals_are_the_nearest_double_whatever_the_order(pairs, random):
     acc = floats(pairs)
     total = sum((Fraction(value) * diff for value, diff in pairs), Fraction(0))
-    assert exact(acc[: w.DIGITS]) == total * 2**1074
+    assert exact(acc[: w.SUM_DIGITS]) == total * 2**1074
     assert from_lane(call(w.float_read, acc)) == nearest(total)
     if random is not None:
         shuffled = list(pairs)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ebbflow.columns.lanes import arrow_type, decode, encode, from_lane, lane_to_float, to_lane
+from ebbflow.columns.float_words import lane_to_float
+from ebbflow.columns.lanes_in import encode
+from ebbflow.columns.lanes_out import arrow_type, decode
 from ebbflow.columns.ranges import without_zone
 from ebbflow.columns.schema import (
     BINARY,
@@ -30,6 +32,7 @@ from ebbflow.columns.schema import (
     Type,
 )
 from ebbflow.columns.text_pool import Pool
+from ebbflow.columns.value_words import from_lane, to_lane
 from ebbflow.errors import TypeMismatch, UnknownColumn
 
 DECIMAL = Type("decimal", 18, 4)

@@ -14,8 +14,8 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.columns.arrow import count_nulls
-from ebbflow.columns.lanes import check_arrow
-from ebbflow.columns.text_pool import are_ascii, are_rising
+from ebbflow.columns.arrow_in import check_arrow
+from ebbflow.columns.arrow_text import are_ascii, are_rising
 from ebbflow.errors import TypeMismatch
 from ebbflow.native.kernel import address_of
 

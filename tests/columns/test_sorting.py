@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns import sorting
-from ebbflow.native.kernel import lanes_of
+from ebbflow.columns.digit_sort import DIGIT_VALUES, WORD_BITS, sort_by_digits
+from ebbflow.columns.row_sums import add_up, are_sorted, sift, sum_rows, tell_apart
+from ebbflow.native.kernel import lanes_of, twin
 
 
 def order_of(keys):
@@ -57,13 +59,13 @@ def test_rows_come_out_in_order_with_their_moments_and_diffs(parts, timed, order
     moments = words[2] if timed else np.empty(0, np.int64)
     out = np.empty_like(words)
     told = sorting.put_in_order(
-        words[:2], moments, words[-1], out, np.empty(4 * len(rows) + 1 + sorting.DIGITS, np.int64)
+        words[:2], moments, words[-1], out, np.empty(4 * len(rows) + 1 + DIGIT_VALUES, np.int64)
     )
     if told == sorting.STANDS:
         assert changes == wanted
     else:
         assert changes != wanted or not rows
-        assert told == sorting.WRITTEN and list(map(tuple, out.T.tolist())) == wanted
+        assert told == sorting.SORTED and list(map(tuple, out.T.tolist())) == wanted
 
 
 @pytest.mark.interpreted
@@ -75,19 +77,31 @@ def test_rows_come_out_in_order_with_their_moments_and_diffs(parts, timed, order
 def test_rows_are_sorted_by_digits_where_their_keys_fit_one_word(n, spreads, seed):
     dice = np.random.default_rng(seed)
     keys = np.stack([dice.integers(-spread, spread, n) for spread in spreads])
-    order, room = np.empty(2 * n + sorting.DIGITS, np.int64), np.empty(2 * n + 1, np.int64)
+    order, room = np.empty(2 * n + DIGIT_VALUES, np.int64), np.empty(2 * n + 1, np.int64)
     bits = sum(int(int(key.max()) - int(key.min())).bit_length() for key in keys)
-    fit = sorting.sort_by_digits(keys[1:].copy(), keys[0].copy(), room, order)
-    assert fit == (bits <= sorting.WORD_BITS)
+    fit = sort_by_digits(keys[1:].copy(), keys[0].copy(), room, order)
+    assert fit == (bits <= WORD_BITS)
     assert not fit or order[:n].tolist() == np.lexsort(keys[::-1]).tolist()
 
 
-@pytest.mark.parametrize(("n", "told"), [(sorting.NOT_MANY, sorting.WRITTEN), (sorting.NOT_MANY + 1, sorting.MIXED)])
+@pytest.mark.parametrize(("n", "told"), [(sorting.NOT_MANY, sorting.SORTED), (sorting.NOT_MANY + 1, sorting.MIXED)])
 def test_many_rows_that_fall_all_the_time_and_fit_no_word_are_left_to_others(n, told):
     moments, lanes, diffs = np.arange(n)[::-1].copy(), np.arange(n)[None] << 50, np.ones(n, np.int64)
-    out, room = np.empty((3, n), np.int64), np.empty(4 * n + 1 + sorting.DIGITS, np.int64)
+    out, room = np.empty((3, n), np.int64), np.empty(4 * n + 1 + DIGIT_VALUES, np.int64)
     assert sorting.put_in_order(lanes, moments, diffs, out, room) == told
     assert told == sorting.MIXED or (out[1] == np.arange(n)).all()
+
+
+def test_many_rows_of_one_moment_are_not_merged(monkeypatch):
+    """As a load leaves them: by digits they take a few passes, merged one for each doubling."""
+    n = sorting.NOT_MANY + 1
+    moments, lanes, diffs = np.zeros(n, np.int64), np.random.default_rng(1).permutation(n)[None], np.ones(n, np.int64)
+    out, room = np.empty((3, n), np.int64), np.empty(4 * n + 1 + DIGIT_VALUES, np.int64)
+    monkeypatch.setattr(sorting, "sort_nearly", None)
+    assert twin(sorting.put_in_order)(lanes, moments, diffs, out, room) == sorting.SORTED
+    assert (out[0] == np.arange(n)).all()
+    with pytest.raises(TypeError):
+        twin(sorting.put_in_order)(lanes[:, :-1].copy(), moments[:-1], diffs[:-1], out[:, :-1].copy(), room)
 
 
 @pytest.mark.interpreted
@@ -95,7 +109,7 @@ def test_many_rows_that_fall_all_the_time_and_fit_no_word_are_left_to_others(n, 
 def test_equal_rows_are_added_up_at_the_first_of_them(changes):
     rows, sums = np.array([row[:2] for row in changes], np.int64).reshape(-1, 2), Counter()
     words = np.array([diff for *_, diff in changes], np.int64)
-    sorting.sum_rows(np.ascontiguousarray(rows.T), words, np.zeros(128, np.int64))
+    sum_rows(np.ascontiguousarray(rows.T), words, np.zeros(128, np.int64))
     for a, b, diff in changes:
         sums[a, b] += diff
     firsts = {row: i for i, row in reversed(list(enumerate(map(tuple, rows.tolist()))))}
@@ -105,7 +119,7 @@ def test_equal_rows_are_added_up_at_the_first_of_them(changes):
 def test_many_different_rows_all_stay():
     rows = np.stack([np.arange(50_000) << 20, -np.arange(50_000)])
     words = np.ones(50_000, np.int64)
-    sorting.sum_rows(rows, words, np.zeros(1 << 17, np.int64))
+    sum_rows(rows, words, np.zeros(1 << 17, np.int64))
     assert words.all()
 
 
@@ -115,17 +129,17 @@ def test_rows_that_stand_in_order_are_known_as_such(lanes, data):
     row = st.tuples(*[st.sampled_from([-(2**63), 0, 1, 2**63 - 1])] * lanes)
     rows = data.draw(st.lists(row, max_size=8).flatmap(lambda rows: st.sampled_from([rows, sorted(rows)])))
     _held, starts = lanes_of(np.array(rows, np.int64).reshape(len(rows), lanes).T.copy())
-    assert sorting.are_sorted(starts, len(rows)) == (rows == sorted(rows))
+    assert are_sorted(starts, len(rows)) == (rows == sorted(rows))
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4])
 @pytest.mark.parametrize("at", [1, sorting.AT_ONCE - 1, sorting.AT_ONCE, sorting.AT_ONCE + 1, 2 * sorting.AT_ONCE + 6])
 def test_one_row_out_of_order_among_many_is_found(lanes, at):
     rows = np.stack([np.arange(2 * sorting.AT_ONCE + 7) // 3] * lanes)
-    assert sorting.are_sorted(lanes_of(rows)[1], rows.shape[1])
+    assert are_sorted(lanes_of(rows)[1], rows.shape[1])
     rows[-1, at] = -1
     rows[:-1, at] = rows[:-1, at - 1]
-    assert not sorting.are_sorted(lanes_of(rows)[1], rows.shape[1])
+    assert not are_sorted(lanes_of(rows)[1], rows.shape[1])
 
 
 @pytest.mark.interpreted
@@ -133,7 +147,7 @@ def test_one_row_out_of_order_among_many_is_found(lanes, at):
 def test_words_that_never_fall_are_told_apart(words, falls):
     words = words if falls else sorted(words)
     found = np.full(len(words) + 1, 99)
-    n = int(sorting.tell_apart(np.array(words), found[:-1]))
+    n = int(tell_apart(np.array(words), found[:-1]))
     assert found[-1] == 99
     assert (n == -1) if words != sorted(words) else (found[:n].tolist() == sorted(set(words)))
 
@@ -151,7 +165,7 @@ def test_rows_that_are_sifted_add_up_to_what_they_did(lanes, bits, room, data):
         for *row, diff in columns.T.tolist():
             found[tuple(row)] += diff
 
-    while (at := int(sorting.sift(starts, rows[-1], last, out, state, at))) < rows.shape[1]:
+    while (at := int(sift(starts, rows[-1], last, out, state, at))) < rows.shape[1]:
         assert state[0] == room
         take(out)
         state[0] = 0
@@ -166,7 +180,7 @@ def test_rows_that_are_sifted_add_up_to_what_they_did(lanes, bits, room, data):
 def test_what_is_taken_back_soon_never_leaves_the_sieve():
     rows = np.repeat(np.arange(1000), 2)[None].copy()
     words, last, state = np.tile([1, -1], 1000), np.zeros((4, 2), np.int64), np.array([0, 62])
-    assert sorting.sift(lanes_of(rows)[1], words, last, np.empty((2, 0), np.int64), state, 0) == 2000
+    assert sift(lanes_of(rows)[1], words, last, np.empty((2, 0), np.int64), state, 0) == 2000
     assert state[0] == 0 and not last[:, 1].any()
 
 
@@ -174,7 +188,7 @@ def test_what_is_taken_back_soon_never_leaves_the_sieve():
 def test_rows_are_added_up_until_the_room_is_full(rows, room):
     lanes = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T.copy()
     out, ids = np.empty((3, room), np.int64), np.zeros(1 + 32, np.int64)
-    reached = sorting.add_up(lanes_of(lanes)[1], np.array([row[2] for row in rows], np.int64), out, ids, 0)
+    reached = add_up(lanes_of(lanes)[1], np.array([row[2] for row in rows], np.int64), out, ids, 0)
     wanted = {}
     for row in rows[:reached]:
         wanted[row[:2]] = wanted.get(row[:2], 0) + row[2]

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbflow.columns.schema import NULL
-from ebbflow.columns.text_pool import Pool, hash_words, is_utf8, text_compare, text_length, tuples
+from ebbflow.columns.text_intern import is_utf8
+from ebbflow.columns.text_kernels import text_compare, text_length
+from ebbflow.columns.text_pool import Pool, tuples
+from ebbflow.columns.text_table import hash_words
 from ebbflow.native.kernel import address_of, twin
 
 TEXTS = st.lists(st.none() | st.text(max_size=20) | st.text("ab\0é😀", max_size=20), max_size=40)
@@ -161,7 +164,8 @@ def test_the_hash_spreads_and_its_twin_agrees():
 
 def test_the_pool_works_interpreted():
     program = """
-from ebbflow.columns.text_pool import (Pool, text_compare)
+from ebbflow.columns.text_kernels import (text_compare)
+from ebbflow.columns.text_pool import (Pool)
 from ebbflow.native.kernel import address_of
 pool = Pool()
 texts = ["ebb", None, "flow", "", "a text of more than eight bytes"] + [str(i) for i in range(300)]

@@ -234,11 +234,15 @@ def test_python_s_own_words_are_refused_with_the_way_to_say_it():
         (lambda r: len(r.name), ".str.length()"),
         (lambda r: int(r.x), 'cast("long")'),
         (lambda r: float(r.x), 'cast("double")'),
-        (lambda r: r.name[0], ".str.substr"),
         (lambda r: r.dist if r.x > 1 else 0, "ebb.when"),
     ]:
         topic, text = asks(fn)
         assert topic == "NoValueYet" and says in text, text
+
+
+def test_an_element_of_a_text_is_refused_with_the_way_to_say_it():
+    topic, text = asks(lambda r: r.name[0])
+    assert topic == "TypeMismatch" and ".str.substr" in text
 
 
 def test_a_row_is_not_looped_over():

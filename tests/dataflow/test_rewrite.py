@@ -1,9 +1,10 @@
 import pytest
 
 from ebbflow.columns.schema import BOOLEAN, LONG, Field, Schema
+from ebbflow.dataflow import narrow, simplify
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow import rewrite as r
-from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.rules.check import check
 from ebbflow.errors import Place
 from ebbflow.expressions.typed import Call, Column, Literal
 from tests.meaning.cases import make_case
@@ -74,7 +75,7 @@ def test_a_program_of_which_less_is_read_means_what_it_meant(number):
         assert found[name] == right[name]
 
 
-@pytest.mark.parametrize("step", [r.needed_only, r.simplified, r.narrowed])
+@pytest.mark.parametrize("step", [r.needed_only, simplify.simplified, narrow.narrowed])
 @pytest.mark.parametrize("number", range(25))
 def test_each_step_by_itself_keeps_the_meaning(number, step):
     case, pool, right = make_case(34, number)

@@ -6,7 +6,7 @@ from ebbflow import limits
 from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph, Loop
-from ebbflow.dataflow.rules import RULES, check, page
+from ebbflow.dataflow.rules.check import RULES, check, page
 from ebbflow.errors import Place, PlanError
 from ebbflow.expressions.typed import Call, Column, Literal
 from tests.dataflow.random_graphs import race
@@ -95,6 +95,14 @@ def too_many_columns():
 @breaks("Nothing is wider than the engine's own fields", "coordinates; there can be")
 def too_many_coordinates():
     return Draft(*(f"t{i}" for i in range(limits.COORDINATES + 1)))
+
+
+@breaks("A row goes through unions in so many ways as can be gone", "131,072 ways")
+def unions_of_unions():
+    d = drafted(PAIR)
+    for number in range(17):
+        d.put(n.Concat((number, number)))
+    return d
 
 
 @breaks("Inputs and outputs stand outside all loops", "after the loop")

@@ -5,7 +5,7 @@ import ebbflow as ebb
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.rewrite import rewrite
-from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.rules.check import check
 from ebbflow.dataflow.stages import cut
 from ebbflow.runtime.local import LocalRuntime
 from tests.meaning.cases import make_case

@@ -10,7 +10,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.text_predicates import find_text_predicates
 from ebbflow.errors import NotKept, TypeMismatch
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from tests.tuned import tuned
 
 NOTES = "id long, note string, tag string"
@@ -127,7 +127,7 @@ def test_text_that_is_only_asked_about_is_not_kept(form):
     with program(ASKING["one"]).run() as live:
         live.apply("notes", forms()[form], time=0)
         live.advance_to(1)
-        assert len(live._pool) <= 4  # the tags
+        assert len(live._at.pool) <= 4  # the tags
 
 
 @pytest.mark.parametrize("value", ["\ud800", 5, b"x"])

@@ -12,7 +12,8 @@ from ebbflow.dataflow.fingerprint import fingerprint
 from ebbflow.dataflow.plan_json import from_json, to_json
 from ebbflow.dataflow.zoned import follow, zoned
 from ebbflow.errors import CheckpointDiffers
-from ebbflow.expressions.operations import BY_ZONE, CLOCKS
+from ebbflow.expressions.conversions import BY_ZONE
+from ebbflow.expressions.operations import CLOCKS
 from ebbflow.expressions.typed import Call
 
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"

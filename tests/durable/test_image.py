@@ -10,12 +10,15 @@ import ebbflow as ebb
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import stages
 from ebbflow.dataflow.rewrite import rewrite
-from ebbflow.durable import dirty_pages, image
-from ebbflow.durable.image import FEW_LINKS, LINE, PAGE, Delta, Pages, links_kept, sections, segment
+from ebbflow.durable import dirty_pages, image, segments
+from ebbflow.durable.image import Pages
+from ebbflow.durable.segments import FEW_LINKS, LINE, PAGE, Delta, links_kept, sections, segment
 from ebbflow.durable.store import name_of
+from ebbflow.engine import apart
 from ebbflow.errors import AddressTaken, DamagedFile
 from ebbflow.operators import block
 from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.runtime.imaged import BASE, bytes_of, close, host_of, reach_flow
 
 
@@ -106,10 +109,10 @@ def at_meetings(host, rows: dict, stop: int, results: dict):
 def go_on(host, stop: int, results: dict) -> bool:
     """Walk on; whether it stands at a meeting, the one after so many."""
     for _ in range(stop) if stop > 0 else count():
-        met = host.to_barrier(results)
+        met = apart.to_barrier(host, results)
         if met.finished:
             return False
-        host.resume({}, met.least)
+        apart.resume(host, {}, met.least)
     return True
 
 
@@ -165,7 +168,7 @@ def test_a_process_that_holds_part_of_a_chain_reads_only_the_rest():
         held.catch_up(chains[t], reading)
         assert held.chain == chains[t] and (held.hashes == hashes[t]).all()
     assert len(again) > 20 and not any(again), "what it held was read again"
-    h.Worker(worker.W).free[127] += 1  # something that no chain knows of
+    Worker(worker.W).free[127] += 1  # something that no chain knows of
     held.catch_up(chains[59], reading)
     assert (held.hashes == hashes[59]).all() and any(again)
     held.catch_up(chains[30], reading)  # and back
@@ -273,6 +276,7 @@ def test_nothing_that_a_worker_knows_beside_its_heap_was_forgotten():
         "nodes",
         "program",
         "around",
+        "walk",
     }
     laid_out |= {"inputs", "outputs", "pool_words", "forget_times", "stopped", "trim_at", "moment", "widest"}
     written = {"step", "forget_at", "slice_times", "saved", "kept"}
@@ -305,7 +309,7 @@ def test_pages_that_the_system_told_and_pages_that_were_all_read_give_the_same_b
     monkeypatch.setattr(image, "FEW_PAGES", 0)
     written, asked = [], []
     for how in ("all", "", "both"):
-        monkeypatch.setenv(image.HOW, how)
+        monkeypatch.setenv(image.PAGES_SETTING, how)
         random, files, host = Random(seed), Cupboard(), host_of(graph())
         (worker,) = host.workers
         p, pages, names = worker.heap.zeros(100 * PAGE), Pages(worker), []
@@ -355,7 +359,7 @@ def test_pages_that_became_zeros_are_zeros_elsewhere():
 @pytest.mark.parametrize("seed", range(6))
 def test_whoever_catches_up_has_every_word_and_knows_every_line(monkeypatch, seed, how):
     monkeypatch.setattr(image, "FEW_PAGES", 0)
-    monkeypatch.setenv(image.HOW, how)
+    monkeypatch.setenv(image.PAGES_SETTING, how)
     random, files, host = Random(seed), Cupboard(), host_of(graph())
     (worker,) = host.workers
     p, pages, steps = worker.heap.zeros(60 * PAGE), Pages(worker), []
@@ -395,11 +399,11 @@ def test_a_step_writes_lines_and_not_the_pages_that_they_lie_on():
 def test_sorted_numbers_are_brought_together_and_compared_as_sets(seed):
     random = Random(seed)
     parts = [sorted(random.sample(range(30), random.randrange(12))) for _ in range(random.randrange(4))]
-    found = image.union([np.array(part, np.int64) for part in parts])
+    found = segments.union([np.array(part, np.int64) for part in parts])
     assert found.tolist() == sorted({n for part in parts for n in part})
     some = np.array(sorted(random.sample(range(30), 3)), np.int64)
-    assert image.is_within(some, found) == (set(some.tolist()) <= set(found.tolist()))
-    assert image.is_within(found, found) and image.is_within(found[:0], some)
+    assert segments.is_within(some, found) == (set(some.tolist()) <= set(found.tolist()))
+    assert segments.is_within(found, found) and segments.is_within(found[:0], some)
 
 
 def test_no_clock_can_be_seen_in_an_image(monkeypatch):
@@ -426,7 +430,7 @@ def test_no_clock_can_be_seen_in_an_image(monkeypatch):
 def test_where_the_columns_of_a_block_lay_is_not_in_an_image():
     host, files = host_of(graph()), Cupboard()
     (worker,) = host.workers
-    columns = block.Block(h.Worker(worker.W).block).columns
+    columns = block.Block(Worker(worker.W).block).columns
     worker.H[columns : columns + 4] = [1, 2, 3, 4]
     pages = Pages(worker)
     pages.settle(files.put({"0": pages.delta()}))

@@ -4,8 +4,8 @@ from random import Random
 
 import numpy as np
 
-from ebbflow.durable.image import FEW_LINKS
 from ebbflow.durable.journal import Journal
+from ebbflow.durable.segments import FEW_LINKS
 
 
 class Queue:

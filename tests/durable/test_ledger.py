@@ -8,8 +8,10 @@ from random import Random
 
 import pytest
 
-from ebbflow.durable import ledger as ledgers
-from ebbflow.durable.ledger import KEPT, Ledger, check, rewind
+from ebbflow.durable import records
+from ebbflow.durable.checking import check, rewind
+from ebbflow.durable.ledger import Ledger
+from ebbflow.durable.records import KEPT
 from ebbflow.durable.store import Store
 from ebbflow.errors import DamagedFile, DiskRefused, NotACheckpoint, SecondSession, UnknownStep
 from ebbflow.frontend.running.session import Session
@@ -295,12 +297,12 @@ def test_records_of_another_checkpoint_are_refused(made, tmp_path):
 
 
 def test_old_records_and_files_go_and_what_is_needed_stays(made):
-    records = os.listdir(made / "ledger")
-    assert len(records) == KEPT
+    kept = os.listdir(made / "ledger")
+    assert len(kept) == KEPT
     named = {
         name
-        for number in records
-        for name in ledgers.record_of(Store(str(made)), ledgers.manifest_of(Store(str(made))), int(number)).files[
+        for number in kept
+        for name in records.record_of(Store(str(made)), records.manifest_of(Store(str(made))), int(number)).files[
             "segments"
         ]
     }

@@ -10,7 +10,7 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.errors import FunctionFailed
 from ebbflow.expressions.typed import Literal
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import Values
+from ebbflow.runtime.oracle.values import Values
 from tests.meaning.programs import PAIR, Sketch, call, schema
 from tests.meaning.runtimes import arrays, taken
 

@@ -9,6 +9,7 @@ from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.trace import heap as h
 from ebbflow.trace.clock import intern_time
+from ebbflow.trace.worker_fields import Worker
 from tests.meaning.programs import Sketch, distances
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state, waiting
@@ -44,8 +45,8 @@ def running(changes, **options):
 def set_lower(worker, lower):
     """As the next advance would begin, but for the forgetting."""
     W = worker.W
-    worker.heap.load(h.Worker(W).lower, np.array(lower, np.int64).reshape(-1))
-    h.reserve(W, h.Worker(W).lower, 2 * len(lower) + 4)
+    worker.heap.load(Worker(W).lower, np.array(lower, np.int64).reshape(-1))
+    h.reserve(W, Worker(W).lower, 2 * len(lower) + 4)
     worker.set_lowest(lower)
 
 
@@ -57,20 +58,20 @@ def test_every_rank_means_the_same_after_times_are_forgotten(number):
     saw = 0
     for upper in UPPERS:
         runtime.advance({"x": upper})
-        before, n = state(worker, upper), int(h.Worker(worker.W).times.length) // 2
+        before, n = state(worker, upper), int(Worker(worker.W).times.length) // 2
         set_lower(worker, upper)
         kept = int(compact_times(worker.W, worker.nodes, len(worker.at)))
         assert state(worker, upper) == before
         saw += len(waiting(worker)["held"]) + len(waiting(worker)["owed"])
-        assert kept == int(h.Worker(worker.W).times.length) // 2 <= n
-        rows = worker.heap.vector(h.Worker(worker.W).times).reshape(-1, 2).tolist()
+        assert kept == int(Worker(worker.W).times.length) // 2 <= n
+        rows = worker.heap.vector(Worker(worker.W).times).reshape(-1, 2).tolist()
         assert len(set(map(tuple, rows))) == kept  # each time once
-        scratch = int(h.Worker(worker.W).row.pointer)
+        scratch = int(Worker(worker.W).row.pointer)
         for rank, row in enumerate(rows):  # and found again by its coordinates
             worker.H[scratch : scratch + 2] = row
             assert intern_time(worker.W, scratch) == rank
             done = not any(e[0] <= row[0] and e[1] <= row[1] for e in upper)
-            assert bool(worker.heap.vector(h.Worker(worker.W).complete)[rank]) == done
+            assert bool(worker.heap.vector(Worker(worker.W).complete)[rank]) == done
     assert saw  # some of it was held or owed
 
 
@@ -86,7 +87,7 @@ def test_a_forgetful_worker_says_the_same(number, workers):
             for name in ("count", "far"):
                 shown |= {(name, *key): diff for key, diff in taken(runtime, name).items()}
         found.append(shown)
-        times = [int(h.Worker(worker.W).times.length) for worker in runtime.parts[0].host.workers]
+        times = [int(Worker(worker.W).times.length) for worker in runtime.parts[0].host.workers]
         found.append(max(times))
         runtime.close()
     assert found[0] == found[2] and found[3] <= found[1]
@@ -101,6 +102,6 @@ def test_only_times_that_something_carries_are_kept():
     runtime.advance({"x": ((50, 50),)})
     (worker,) = runtime.parts[0].host.workers
     set_lower(worker, [(50, 50)])
-    assert int(h.Worker(worker.W).times.length) // 2 > 40
+    assert int(Worker(worker.W).times.length) // 2 > 40
     assert compact_times(worker.W, worker.nodes, len(worker.at)) <= 1
     assert not any(worker.heap.vector(kinds.Node(nd).owes).size for nd in worker.at)

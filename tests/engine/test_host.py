@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns.text_pool import Pool
-from ebbflow.engine import host as hosts
 from ebbflow.engine import threads
 from ebbflow.engine import walk as w
 from ebbflow.engine.host import Host
@@ -71,10 +70,25 @@ def test_what_a_host_gives_depends_on_the_multiset_it_was_fed(width, data):
     right = shown(advanced(plain, history, upper))
     shuffled = data.draw(st.permutations(history))
     halves = [(row[0], row[1], row[2], d) for row in shuffled for d in ([1] * row[3] if row[3] > 0 else [row[3]])]
-    for workers, slices in [(1, 1), (1, 2), (2, 3), (3, None)]:
-        host = Host(graph, workers, Pool(), slice_times=slices)
+    for workers, slices, few in [(1, 1, 0), (1, 2, 0), (2, 3, 0), (3, None, 0), (2, 3, 99), (3, None, 99)]:
+        host = Host(graph, workers, Pool(), slice_times=slices, few_rows=few, turn_fuel=data.draw(st.integers(1, 400)))
         assert shown(advanced(host, halves, upper)) == right
         host.close()
+
+
+def test_few_rows_are_walked_in_turns_and_many_in_threads(monkeypatch):
+    """A walk that was begun in turns goes on in threads once it has used its fuel."""
+    host, in_threads = Host(program(), 2, Pool(), few_rows=2), []
+    monkeypatch.setattr(host, "run_all", lambda run=host.run_all: in_threads.append(1) or run())
+    for begin, fuel in ((0, 1 << 20), (2, 1), (4, 1 << 20)):
+        in_threads.clear()
+        host.turn_fuel = fuel
+        advanced(host, [("x", (1, begin), (begin,), 1), ("x", (2, 7), (begin,), 1)], ((begin + 1,),))
+        assert len(in_threads) == (1 if fuel == 1 else 0), begin
+    in_threads.clear()
+    advanced(host, [("x", (i, i), (9,), 1) for i in range(3)], ((10,),))
+    assert in_threads
+    host.close()
 
 
 @pytest.mark.parametrize("workers", [2, 3, 5])
@@ -105,13 +119,13 @@ def test_a_number_of_workers_that_cannot_be_is_refused(workers):
 
 
 def test_all_workers_are_stopped_before_an_interrupt_is_passed_on(monkeypatch):
-    host = Host(program(), 2, Pool())
+    host = Host(program(), 2, Pool(), few_rows=0)
     right = shown(advanced(host, HISTORY, ((1,),)))
     host.undo()
     before, (post,) = host.worker_threads, host.worker_threads.posts
 
     def interrupted():
-        while post.words[threads.DOING] == post.words[threads.DONE]:
+        while post.words[threads.DOING] == post.words[threads.ORDER_DONE]:
             time.sleep(0.001)
         assert before.threads[0].is_alive()  # it waits for this one
         raise KeyboardInterrupt
@@ -141,27 +155,13 @@ def test_rows_of_an_output_stay_where_what_it_shows_has_placed_them():
     assert {name for name, cell in plan.outputs.items() if cell.local} == {"counted", "turned"}
 
 
-@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=3))
-def test_distinct_times_stand_in_order(times):
-    found = hosts.distinct([np.array(part) for part in times])
-    assert found.tolist() == sorted({time for part in times for time in part})
-
-
-@given(st.lists(st.integers(0, 4), max_size=12))
-def test_rows_are_brought_into_the_order_of_their_times_stably(times):
-    count = len(times)
-    lanes, at, diffs = hosts.in_order(np.arange(count)[None], np.array(times, np.int64)[:, None], np.arange(count))
-    order = sorted(range(count), key=lambda i: times[i])
-    assert lanes[0].tolist() == diffs.tolist() == order and at[:, 0].tolist() == sorted(times)
-
-
 def test_workers_in_threads_say_nothing_of_words_that_wrap_around():
     """Without the compiler numpy would warn of each, in every thread that was not told."""
     program = """
 import ebbflow as ebb
 flow = ebb.Dataflow()
 flow.output("out", flow.input("xs", "x long, y long").distinct())
-with flow.run(workers=2) as live:
+with flow._run_tuned({"few_rows": 0}, workers=2) as live:
     live.insert("xs", [(2**40, 7), (3, 2**50)])
     assert len(live.commit()["out"]) == 2
 """

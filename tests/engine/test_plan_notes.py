@@ -3,13 +3,15 @@
 import pytest
 
 import ebbflow as ebb
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.lower import lower
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.stages import cut
 from ebbflow.engine import plan_notes
 from ebbflow.engine.plan_notes import notes
-from ebbflow.engine.worker import is_running
+from ebbflow.engine.worker import Worker
 from ebbflow.operators import node as kinds
+from ebbflow.operators.reduce.choose import TACTICS, TOTALS
 from tests.meaning.cases import make_case
 
 
@@ -56,24 +58,26 @@ def test_a_reduction_says_its_tactic():
     flow.output("degrees", edges.group_by("src").count())
     assert said(flow, "tactic: totals, a hash table of sums") == ["aggregate by"]
     flow.output("least", edges.group_by("src").agg(least=ebb.min("dst")))
-    assert said(flow, "tactic: chain scan") == ["aggregate by"]
+    assert said(flow, "; else extremes, for keys with a dozen entries; else value scan") == ["aggregate by"]
     flow = ebb.Dataflow(time=("valid", "system"))
     flow.output("out", flow.input("xs", "x long").distinct())
-    assert said(flow, "tactic: replay; chain scan, for keys whose times form a chain") == ["distinct <-"]
+    assert said(flow, "; else chain scan, for keys whose times form a chain; else replay") == ["distinct <-"]
 
 
 def test_the_tactic_that_is_noted_is_the_one_that_workers_lay_out():
-    """The notes are made without the kernels, so they ask the same question in other words."""
     seen = set()
     for number in range(60):
         graph, _ = rewrite(make_case(5, number)[0].graph)
         for stage in cut(graph):
             plan = lower(stage.graph, lambda each: False)
+            worker = Worker(plan, 0, 1, Pool(), reserve=1 << 26)
             for cell in (cell for cell in plan.cells if cell.kind == kinds.REDUCE):
-                told = plan_notes.tactic(plan, cell)
-                assert told.startswith("totals") == is_running(cell, plan), (number, told)
-                seen.add(told.partition(";")[0])
-    assert len(seen) == 4
+                laid = worker.at[cell.number]
+                said = [tactic.words for i, tactic in enumerate(TACTICS) if laid.choice.bits >> i & 1]
+                assert f"tactic: {'; else '.join(said)}" in plan_notes.of_cell(plan, cell), number
+                assert (laid.tally != 0) == (said[0] == TACTICS[TOTALS].words)
+                seen.add(said[-1])
+    assert len(seen) >= 5
 
 
 def test_there_is_no_short_cut_with_two_coordinates_or_with_your_own_function():

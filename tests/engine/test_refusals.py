@@ -7,7 +7,21 @@ from ebbflow.engine.refusals import refusal, told
 from ebbflow.errors import EbbflowError, NeverSettles, NumberOverflow, Place, WrongTime
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
+from ebbflow.trace import failures as f
+from ebbflow.trace.failures import (
+    BACKWARDS,
+    COUNT_OVERFLOW,
+    DIFF_OVERFLOW,
+    LIMIT_REACHED,
+    OVERFLOW,
+    PARTITION_OVERFLOW,
+    PRODUCT_OVERFLOW,
+    ROUNDS_OVERFLOW,
+    ROW_OVERFLOW,
+    SUM_OVERFLOW,
+    TOO_MANY_TIMES,
+    fail,
+)
 from tests.meaning.programs import ONE, Sketch, call, lit
 from tests.meaning.runtimes import arrays
 
@@ -21,16 +35,16 @@ def worker_with_a_reduction():
 
 
 CODES = {
-    h.OVERFLOW: (NumberOverflow, "64 bits"),
-    h.DIFF_OVERFLOW: (NumberOverflow, "times"),
-    h.SUM_OVERFLOW: (NumberOverflow, "leave 64 bits"),
-    h.PRODUCT_OVERFLOW: (NumberOverflow, "62 bits"),
-    h.COUNT_OVERFLOW: (NumberOverflow, "rows"),
-    h.PARTITION_OVERFLOW: (NumberOverflow, "rows"),
-    h.ROUNDS_OVERFLOW: (NeverSettles, "went round"),
-    h.LIMIT_REACHED: (NeverSettles, "rounds it was given"),
-    h.BACKWARDS: (WrongTime, "back"),
-    h.TOO_MANY_TIMES: (NumberOverflow, "distinct times"),
+    OVERFLOW: (NumberOverflow, "64 bits"),
+    DIFF_OVERFLOW: (NumberOverflow, "times"),
+    SUM_OVERFLOW: (NumberOverflow, "leave 64 bits"),
+    PRODUCT_OVERFLOW: (NumberOverflow, "62 bits"),
+    COUNT_OVERFLOW: (NumberOverflow, "rows"),
+    PARTITION_OVERFLOW: (NumberOverflow, "rows"),
+    ROUNDS_OVERFLOW: (NeverSettles, "went round"),
+    LIMIT_REACHED: (NeverSettles, "rounds it was given"),
+    BACKWARDS: (WrongTime, "back"),
+    TOO_MANY_TIMES: (NumberOverflow, "distinct times"),
 }
 
 
@@ -38,27 +52,27 @@ CODES = {
 def test_every_error_of_the_walk_has_a_sentence_with_its_time(code):
     worker = worker_with_a_reduction()
     (out,) = worker.plan.outputs.values()
-    h.fail(worker.W, code, out.number, 2, 12345)
+    fail(worker.W, code, out.number, 2, 12345)
     error = refusal(worker)
     kind, part = CODES[code]
     assert type(error) is kind and part in error.what
     assert error.hint and error.what.endswith(".")
-    if code != h.TOO_MANY_TIMES:
+    if code != TOO_MANY_TIMES:
         assert "at time 41" in error.what
 
 
 def test_the_walk_knows_no_other_errors():
     known = {
-        name for name in vars(h) if name in ("OVERFLOW", "BACKWARDS", "LIMIT_REACHED") or name.endswith("_OVERFLOW")
+        name for name in vars(f) if name in ("OVERFLOW", "BACKWARDS", "LIMIT_REACHED") or name.endswith("_OVERFLOW")
     }
     known |= {"TOO_MANY_TIMES"}
-    assert len({getattr(h, name) for name in known}) == len(known) and 0 not in {getattr(h, name) for name in known}
-    assert {getattr(h, name) for name in known} - set(CODES) <= {h.ROW_OVERFLOW}  # which is asked below
+    assert len({getattr(f, name) for name in known}) == len(known) and 0 not in {getattr(f, name) for name in known}
+    assert {getattr(f, name) for name in known} - set(CODES) <= {ROW_OVERFLOW}  # which is asked below
 
 
 def test_a_time_that_is_not_known_is_left_out():
     worker = worker_with_a_reduction()
-    h.fail(worker.W, h.ROUNDS_OVERFLOW, 0, 77, 0)
+    fail(worker.W, ROUNDS_OVERFLOW, 0, 77, 0)
     assert "at time" not in refusal(worker).what
 
 
@@ -126,5 +140,5 @@ def test_a_refusal_points_at_a_place():
     worker = worker_with_a_reduction()
     (reduction,) = (cell for cell in worker.plan.cells if cell.kind == kinds.REDUCE)
     worker.plan.graph.places[reduction.node] = place = Place("a_program.py", 12)
-    h.fail(worker.W, h.ROUNDS_OVERFLOW, reduction.number, 1, 0)
+    fail(worker.W, ROUNDS_OVERFLOW, reduction.number, 1, 0)
     assert refusal(worker).at == place

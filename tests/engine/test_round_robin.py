@@ -5,10 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
+from ebbflow import interrupts
 from ebbflow.columns.text_pool import Pool
+from ebbflow.engine import apart
+from ebbflow.engine import walk as w
 from ebbflow.engine.host import Host
 from ebbflow.errors import NumberOverflow
-from ebbflow.runtime.oracle import Values
+from ebbflow.runtime.oracle.values import Values
 from tests.engine.test_host import advanced, program, shown
 from tests.meaning.cases import make_case
 from tests.meaning.programs import Sketch, call, lit, strong
@@ -50,8 +53,8 @@ def superstep(hosts, letters, agreed, results):
     for host in hosts:
         if letters is not None:
             mine = {worker.me for worker in host.workers}
-            host.resume({pair: words for pair, words in letters.items() if pair[1] in mine}, agreed)
-        met.append(host.to_barrier(results))
+            apart.resume(host, {pair: words for pair, words in letters.items() if pair[1] in mine}, agreed)
+        met.append(apart.to_barrier(host, results))
     assert len({one.finished for one in met}) == 1 and len({one.at_loop for one in met}) == 1
     return met
 
@@ -68,7 +71,7 @@ def test_workers_in_different_hosts_say_what_one_worker_says(width, seats):
     for i, host in enumerate(hosts):
         part = given[i :: len(hosts)]
         rows = {name: arrays([c[1:] for c in part if c[0] == name], 2, width) for name in "xy"}
-        host.begin({name: r for name, r in rows.items() if len(r[2])}, times, ((0,) * width,), upper, True)
+        apart.begin(host, {name: r for name, r in rows.items() if len(r[2])}, times, ((0,) * width,), upper, True)
     results: dict = {}
     met, supersteps = superstep(hosts, None, 0, results), 1
     while not met[0].finished:
@@ -92,7 +95,7 @@ def test_a_walk_that_began_apart_ends_together(number):
     times = np.unique([c[2][0] for c in changes] or [0])
     for i, host in enumerate(hosts):
         part = {n: (lanes[:, i::2], at[i::2], diffs[i::2]) for n, (lanes, at, diffs) in rows.items()}
-        host.begin({n: r for n, r in part.items() if len(r[2])}, times, ((0,) * width,), upper, True)
+        apart.begin(host, {n: r for n, r in part.items() if len(r[2])}, times, ((0,) * width,), upper, True)
     results: dict = {}
     met = superstep(hosts, None, 0, results)
     for _ in range(number % 7):
@@ -103,7 +106,9 @@ def test_a_walk_that_began_apart_ends_together(number):
     if not met[0].finished:
         workers = {worker.me: worker for host in hosts for worker in host.workers}
         whole = Host(graph, 4, pool, threads=False, make=lambda plan, i: workers[i])
-        whole.resume({pair: words for one in met for pair, words in one.outboxes.items()}, min(m.least for m in met))
+        apart.resume(
+            whole, {pair: words for one in met for pair, words in one.outboxes.items()}, min(m.least for m in met)
+        )
         whole.collect(whole.take_turns(alone=True), results)
     assert shown(results) == right
 
@@ -117,3 +122,18 @@ def test_a_number_that_overflows_is_told_of_the_worker_where_it_did(value):
     rows = arrays([((0, 0), (0,), 1), ((value + 3, value), (0,), 1)], 2, 1)
     with pytest.raises(NumberOverflow, match=str(value + 3)):
         host.advance({"x": rows}, ((0,),), ((1,),))
+
+
+def test_fuel_is_for_all_turns_together_so_that_a_long_loop_comes_back(monkeypatch):
+    """A row a round is little work between two barriers; the walk returns to Python all the same."""
+    s = Sketch()
+    x = s.input("x")
+    rising = lambda c, loop: s.distinct(s.map(c, a=call("add", s.col(c, "a"), lit(1)), b="b"))
+    s.output("out", s.iterate(x, rising, max_rounds=999))
+    looks = []
+    host = Host(s.graph, 2, Pool(), threads=False, reserve=1 << 26)
+    monkeypatch.setattr(w, "FULL", 2000)  # of which a round takes some 40
+    monkeypatch.setattr(interrupts, "look", lambda: looks.append(1))
+    found = host.advance({"x": arrays([((0, 0), (0,), 1)], 2, 1)}, ((0,),), ((1,),))
+    assert shown(found) == {("out", (999, 0), (0,)): 1}
+    assert len(looks) > 10

@@ -1,22 +1,16 @@
 from random import Random
 
-import numpy as np
 import pytest
 
 from ebbflow.columns.text_pool import Pool
-from ebbflow.dataflow import nodes as n
 from ebbflow.engine import walk as w
 from ebbflow.engine.host import Host
-from ebbflow.errors import EbbflowError
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import Values
-from ebbflow.trace import heap as h
-from ebbflow.trace import table as t
+from ebbflow.trace.worker_fields import Worker
 from tests.meaning.programs import Sketch, call, components, lit, reach, strong
-from tests.meaning.runtimes import arrays, encoded, taken
-from tests.meaning.test_refusals import WAYS, feed, plan
-from tests.runtime.states import kept, state, waiting
+from tests.meaning.runtimes import arrays, taken
+from tests.runtime.states import waiting
 
 
 def looping(name):
@@ -69,12 +63,12 @@ def test_nothing_earlier_is_pending_in_the_loops_around_a_node_that_is_visited(n
     worker = begun(looping(name), changes(1))
     H, W, stops, entered = worker.H, worker.W, 0, {}
     while True:
-        h.Worker(W).fuel = 0  # it looks up after every visit
+        Worker(W).fuel = 0  # it looks up after every visit
         reason = w.walk(W)
         if reason != w.PAUSED:
             break
         stops += 1
-        pc, now = int(h.Worker(W).pc), int(h.Worker(W).rounds)
+        pc, now = int(Worker(W).pc), int(Worker(W).rounds)
         inside = []
         loop = worker.program
         while H[loop] != w.STOP:
@@ -105,16 +99,6 @@ def test_a_walk_that_looks_up_all_the_time_comes_to_the_same(name, workers, monk
     assert found[0] == found[1] and found[0]
 
 
-def test_a_single_change_in_one_call_comes_to_the_same_as_a_slice():
-    hosts = [Host(looping("strong"), 1, Pool()) for _ in range(2)]
-    for number, change in enumerate(sorted(changes(3, 40), key=lambda change: change[1])):
-        rows = {"x": arrays([(change[0], (number,), change[2])], 2, 1)}
-        quick = hosts[0].advance(rows, (), ())
-        slow = {}
-        hosts[1].chain_slices(rows, np.array([number]), slow)
-        assert [shown(quick), kept(hosts[0].workers[0])] == [shown(slow), kept(hosts[1].workers[0])]
-
-
 def shown(results):
     return {
         (name, tuple(row), tuple(time)): diff
@@ -135,10 +119,8 @@ def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reductio
         return s.aggregate(s.concat(more, s.enter(x, loop)), ("a",), b=(reduction, "b"))
 
     s.output("out", s.iterate(x, body))
-    runtime = LocalRuntime(s.graph)
     width = len(coordinates)
     changes = [((i % 2, i), (time,) * width, 1) for time in range(3) for i in range(4)]
-    runtime.feed("x", *arrays(changes, 2, width))
     walk, looked = w.walk, []
 
     def counting(worker):
@@ -151,78 +133,8 @@ def test_the_walk_of_a_loop_that_never_ends_looks_up_often(coordinates, reductio
 
     monkeypatch.setattr(w, "FULL", 20_000)
     monkeypatch.setattr(w, "walk", counting)
+    runtime = LocalRuntime(s.graph)  # its workers know the walk from the beginning
+    runtime.feed("x", *arrays(changes, 2, width))
     with pytest.raises(KeyboardInterrupt):
         runtime.advance({"x": ((9,) * width,)})
     assert sum(looked[-20:]) < sum(looked[:20])  # the longer its history, the fewer rounds between two looks
-
-
-# ---- what is refused is undone -----------------------------------------------------------------------
-
-
-def states(runtime):
-    return [state(worker, part.frontier) for part in runtime.parts for worker in part.host.workers]
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("workers,slices", [(1, 2), (2, 2), (3, None)])
-def test_a_refused_advance_leaves_all_state_as_it_was(way, workers, slices):
-    build, poison = WAYS[way]
-    refused = 0
-    for number in range(5):
-        graph, steps = plan(number, build)
-        pool = Pool()
-        values, width = Values(pool), len(graph.coordinates)
-        runtime = LocalRuntime(graph, workers, pool, slice_times=slices, forget_times=4)
-        outputs = [node.name for node in graph.nodes if isinstance(node, n.Output)]
-        reached = ((0,) * width,)
-        for step in steps:
-            rows = encoded(graph, step.changes, values)
-            feed(runtime, rows, width)
-            frontiers = dict(step.frontiers)
-            ending = step.frontiers[0][1]
-            if ending != reached:
-                before = states(runtime)
-                late = max((time for changed in rows.values() for _, time, _ in changed), default=reached[0])
-                for at in {reached[0], late}:  # at the first time that completes, or after others
-                    feed(runtime, {"poison": [((poison,), at, 1)]}, width)
-                    try:
-                        runtime.advance(frontiers)
-                    except EbbflowError:
-                        refused += 1
-                        assert states(runtime) == before
-                    else:
-                        before = None  # it was not complete yet
-                    runtime.discard()
-                    feed(runtime, rows, width)
-                    if before is None:
-                        break
-                if before is None:
-                    break
-            runtime.advance(frontiers)
-            reached = ending or reached
-            for name in outputs:
-                taken(runtime, name)
-        runtime.close()
-    assert refused > 5
-
-
-# ---- memory -----------------------------------------------------------------------------------------
-
-
-def test_keys_of_which_nothing_is_left_are_forgotten():
-    s = Sketch()
-    x = s.input("x")
-    s.output("out", s.aggregate(s.join(x, x, {"a": "a"}, a="left.a", b="right.b"), ("a",), n=("sum", "b")))
-    host, words = Host(s.graph, 1, Pool()), []
-    (worker,) = host.workers
-    for cycle in range(6):
-        for sign in (1, -1):
-            rows = [((1000 * cycle + i, i), (2 * cycle + (sign < 0),), sign) for i in range(3000)]
-            host.advance({"x": arrays(rows, 2, 1)}, (), ())
-        for _ in range(3):
-            worker.tidy(1 << 20)
-        words.append(worker.counters()["words"])
-    tables = [int(kinds.Node(nd).table) for nd in worker.at if kinds.Node(nd).table]
-    assert all(t.Table(tb).count < 1500 for tb in tables)
-    assert words[-1] <= words[1] + 2000
-    assert not any(kept(worker).values())

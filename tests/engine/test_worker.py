@@ -8,9 +8,7 @@ from ebbflow.columns.schema import LONG
 from ebbflow.columns.text_pool import Pool
 from ebbflow.engine import walk as w
 from ebbflow.engine.host import Host
-from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
 from tests.meaning.programs import PAIR, Sketch, reach, schema
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state
@@ -52,17 +50,6 @@ def test_rows_of_any_width_pass(lanes, workers):
     runtime.close()
 
 
-def test_what_an_output_took_in_is_given_once():
-    host = Host(counting(), 1, Pool())
-    (worker,) = host.workers
-    worker.begin_advance(keeping=False)
-    worker.begin_slice()
-    worker.feed("x", np.array([[1, 1], [5, 6]]), np.array([1, 1]), np.array([1, 1]))
-    assert worker.run() == w.FINISHED
-    assert worker.take("out").tolist() == [[1], [2], [1], [1]]  # a, n, rank, diff
-    assert worker.take("out") is None
-
-
 def test_a_worker_counts_what_it_does():
     host = Host(counting(), 1, Pool())
     (worker,) = host.workers
@@ -70,20 +57,6 @@ def test_a_worker_counts_what_it_does():
     host.advance({"x": arrays([((a, b), (0,), 1) for a in range(3) for b in range(5)], 2, 1)}, (), ())
     found = worker.counters()
     assert found["visits"] == found["answers"] == found["changes"] == 3 and found["rows"] >= 15
-
-
-def test_only_an_output_that_is_given_whole_reductions_takes_rows_as_they_come():
-    s = Sketch()
-    x = s.input("x")
-    counts = s.aggregate(x, ("a",), b=("count_rows", None))
-    s.output("whole", counts)
-    s.output("turned", s.map(counts, b="b", a="a"))
-    s.output("part", s.map(counts, b="b"))
-    s.output("twice", s.concat(counts, s.map(counts, a="a", b="b")))
-    s.output("raw", x)
-    (worker,) = Host(s.graph, 1, Pool()).workers
-    found = {name: bool(kinds.Node(at).raw) for name, (at, _) in worker.outputs.items()}
-    assert found == {"whole": True, "turned": True, "part": False, "twice": False, "raw": False}
 
 
 @pytest.mark.parametrize("coordinates", [("time",), ("time", "valid")])
@@ -123,31 +96,3 @@ def test_a_long_walk_says_its_round(monkeypatch):
         runtime.advance({"x": ((2,),)})
     rounds = [event.round for event in ring if isinstance(event, events.RoundBegan)]
     assert rounds == sorted(rounds) and set(rounds) >= {1, 2, 3}
-
-
-def reaching(workers):
-    """A host of a program with a loop, from one root along a path of 30 edges."""
-    s = Sketch()
-    s.output("out", reach(s, s.input("x", PAIR), s.input("roots", schema(a=LONG))))
-    host = Host(s.graph, workers, Pool())
-    path = [((i, i + 1), (0,), 1) for i in range(30)]
-    return host, {"x": arrays(path, 2, 1), "roots": arrays([((0,), (0,), 1)], 1, 1)}
-
-
-def test_workers_meet_where_rows_may_have_been_sent_and_not_elsewhere():
-    host, _ = reaching(2)
-    worker, code = host.workers[0], []
-    while not code or code[-1] != w.STOP:
-        code.append(int(worker.H[worker.program + w.Instruction.SIZE * len(code)]))
-    # the rows fed; the index of edges; in the loop what begins it, and what the join made of that
-    assert code == [w.SYNC, w.NODE_AT, w.LOOP, w.NODE_AT, w.SYNC, w.NODE_AT, w.END, w.STOP]
-
-
-def test_a_round_in_which_nothing_is_sent_before_its_end_has_one_meeting():
-    host, rows = reaching(2)
-    found = host.advance(rows, ((0,),), ((1,),))
-    assert sum(len(diffs) for _, _, diffs in found["out"]) == 31
-    worker = host.workers[0]
-    rounds, arrivals = 31, int(h.Worker(worker.W).barrier_count)
-    assert rounds <= arrivals <= rounds + 6  # with a second meeting in every round, twice as many
-    host.close()

@@ -6,7 +6,7 @@ from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.frontend.running.session import Session
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 
 RUNTIME = OracleRuntime
 
@@ -18,7 +18,7 @@ class Flow(SimpleNamespace):
     """A graph built node by node, as the frontend would."""
 
     def __init__(self, coordinates=("time",)):
-        super().__init__(graph=Graph(coordinates))
+        super().__init__(graph=Graph(coordinates), _leaves={})
 
     def input(self, name, schema=PAIR, key=()):
         return self.graph.add(n.Input(name, schema, key))

@@ -7,9 +7,10 @@ from ebbflow import col
 from ebbflow.errors import UnknownMethod
 from ebbflow.frontend import aliases
 from ebbflow.frontend.building.collection import Collection
-from ebbflow.frontend.building.column import Column, Text
+from ebbflow.frontend.building.column import Column
 from ebbflow.frontend.building.grouping import Grouped
 from ebbflow.frontend.building.joining import HOW
+from ebbflow.frontend.building.text_methods import Text
 
 PROMISED = [
     "where",
@@ -76,6 +77,9 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
         "bitwiseAND": (1,),
         "bitwiseOR": (1,),
         "bitwiseXOR": (1,),
+        "getItem": (0,),
+        "getField": ("a",),
+        "withField": ("a", 1),
         "substr": (1, 2),
         "startswith": ("a",),
         "endswith": ("a",),

@@ -13,7 +13,7 @@ import ebbflow.functions as F
 from ebbflow import col
 from ebbflow.frontend.running.session import compute
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 
 VALUES = [None, 0, 1, 2, 3]
 ASKED = [OracleRuntime]

@@ -3,9 +3,9 @@
 import pytest
 
 import ebbflow as ebb
-from ebbflow.engine.worker import WORKERS_AT_MOST
 from ebbflow.errors import PlanError, TypeMismatch, UnknownOption
 from ebbflow.frontend.options import LEAST_TASK_BYTES, check_task_bytes
+from ebbflow.limits import WORKERS
 from ebbflow.runtime.local import LocalRuntime
 
 
@@ -90,8 +90,8 @@ def test_compute_takes_inputs_and_nothing_else():
 
 
 def test_the_workers_at_the_limit():
-    with pytest.raises(PlanError, match=f"1 to {WORKERS_AT_MOST} workers"):
-        copying().run(workers=WORKERS_AT_MOST + 1)
+    with pytest.raises(PlanError, match=f"1 to {WORKERS} workers"):
+        copying().run(workers=WORKERS + 1)
 
 
 def test_the_door_for_tests_tunes_the_engine_and_changes_no_result():

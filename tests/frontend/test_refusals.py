@@ -10,7 +10,7 @@ from ebbflow import errors as e
 from ebbflow.columns.schema import LONG, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.frontend.running.session import Session, compute
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from tests.frontend.flows import NAMED, PAIR, Flow, echo, run
 
 

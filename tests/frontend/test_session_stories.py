@@ -11,11 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ebbflow import errors as e
 from ebbflow.columns.schema import LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.frontend.running import input_buffer as given_module
+from ebbflow.frontend.running import intake as intake_module
 from ebbflow.frontend.running import output_log as shown_module
 from ebbflow.frontend.running import upserts as upsert_module
 from ebbflow.frontend.running.session import Session
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from tests.frontend.flows import Flow
 
 ROW = Schema((Field("id", LONG), Field("name", STRING)))
@@ -237,7 +237,7 @@ class Tight(Story):
 
     def __init__(self):
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(given_module, "FEW", 1)
+        self.patch.setattr(intake_module, "FEW", 1)
         self.patch.setattr(shown_module, "LOG", 0)
         self.patch.setattr(upsert_module, "SMALL", 0)
         self.patch.setattr(upsert_module, "SPREAD", 10**9)

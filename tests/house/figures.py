@@ -17,16 +17,17 @@ import re
 import statistics
 import sys
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from tests.house import glossary
 from tests.house.layers import ROOT
 
 STORED = Path(__file__).with_name("figures.json")
-LONG, MANY = 60, 8
+LONG, MANY, LARGE = 60, 8, 400
 LESS = (
-    "functions over 60 lines", "functions with over 8 parameters", "constants defined twice", "mutual folder imports",
+    "modules over 400 lines", "functions over 60 lines", "functions with over 8 parameters", "constants defined twice",
+    "mutual folder imports",
     "imports inside functions", "modules that mypy skips", "modules that nothing imports", "dead functions",
     "terms not in the glossary",
 )  # fmt: skip
@@ -59,6 +60,7 @@ def figures(tree: Path) -> dict[str, int | str]:
         "lines": sum(lines.values()),
         "lines of the median module": int(statistics.median(lines.values())),
         "lines of the largest module": lines[largest],
+        "modules over 400 lines": len(large_modules(house)),
         "functions over 60 lines": len(long_functions(house)),
         "functions with over 8 parameters": len(wide_functions(house)),
         "constants defined twice": len(repeated_constants(house)),
@@ -71,15 +73,31 @@ def figures(tree: Path) -> dict[str, int | str]:
     }
 
 
+def large_modules(house: House) -> list[str]:
+    """Modules over 400 lines that have no class with a reason beside it: `class Session:  # long: why`."""
+    is_reasoned = lambda text: re.search(r"^class .*  # long: ", text, re.MULTILINE)
+    return [str(path) for path, text in house.texts.items() if text.count("\n") > LARGE and not is_reasoned(text)]
+
+
 def long_functions(house: House) -> list[str]:
-    return [f"{p}:{f.name}" for p, f in house.functions if (f.end_lineno or f.lineno) - f.lineno + 1 > LONG]
+    """Functions over 60 lines without a reason beside them: `def walk(  # long: why`."""
+    is_long = lambda f: (f.end_lineno or f.lineno) - f.lineno + 1 > LONG
+    return [f"{p}:{f.name}" for p, f in house.functions if is_long(f) and not has_reason(house, p, f, "long")]
+
+
+def has_reason(house: House, path: Path, f: Function, why: str) -> bool:
+    """`# long: why` on the line of its name; `# wide, long: why` is a reason for both."""
+    said = re.search(r"# ([a-z, ]+): \w", house.texts[path].split("\n")[f.lineno - 1])
+    return said is not None and why in said[1].split(", ")
 
 
 def wide_functions(house: House) -> list[str]:
+    """Functions with over 8 parameters without a reason beside them: `def walk(  # wide: why`."""
     found = []
     for path, f in house.functions:
         names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
-        if len(names) - (names[:1] in (["self"], ["cls"])) > MANY:
+        is_wide = len(names) - (names[:1] in (["self"], ["cls"])) > MANY
+        if is_wide and not has_reason(house, path, f, "wide"):
             found.append(f"{path}:{f.name}")
     return found
 
@@ -119,11 +137,63 @@ def mutual_folders(house: House) -> set[tuple[str, str]]:
     return {(a, b) for a in reads for b in reads[a] if a < b and a in reads.get(b, ()) and not nested(a, b)}
 
 
+DEAR = {  # what a function may import for itself, and why the module does not
+    **dict.fromkeys(("pyspark", "sqlglot", "pandas", "polars", "matplotlib", "rich", "click"), "not everybody has it"),
+    **dict.fromkeys(
+        ("numpy", "pyarrow", "numba", "llvmlite"), "takes long to load, and `import ebbflow` does not wait"
+    ),
+    **dict.fromkeys(
+        ("zoneinfo", "difflib", "importlib.resources", "concurrent"), "takes long to load, and is needed seldom"
+    ),
+    "kernels": "are linked, or compiled all together, when a program first runs",
+}
+
+
 def inner_imports(house: House) -> list[str]:
-    inside = []
+    """Imports inside functions that bring in nothing of `DEAR` which their module would not have anyway."""
+    names = {".".join(path.with_suffix("").parts): path for path in house.texts}
+    reads = {path: _at_once(tree.body) for path, tree in house.parsed.items()}
+    has_kernels = {path for path, text in house.texts.items() if "\n@kernel\n" in text or "\n@inline\n" in text}
+
+    def brought(start: set[str]) -> set[str]:
+        """What comes with these modules, of which ours are followed."""
+        seen, found, left = set(), set(), list(start)
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in names:
+                left += reads[names[name]]
+                found |= {"kernels"} if names[name] in has_kernels else set()
+            elif not name.startswith("ebbflow"):
+                found |= {dear for dear in DEAR if name == dear or name.startswith(dear + ".")}
+        return found
+
+    inside = set()
     for path, f in house.functions:
-        inside += [f"{path}:{n.lineno}" for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
-    return sorted(set(inside))
+        for node in ast.walk(f):
+            if isinstance(node, ast.Import | ast.ImportFrom) and brought(_named(node)) <= brought(reads[path]):
+                inside.add(f"{path}:{node.lineno}")
+    return sorted(inside)
+
+
+def _named(node: ast.Import | ast.ImportFrom) -> set[str]:
+    """The modules that an import names, and what may be modules."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    return {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+
+
+def _at_once(body: list[ast.stmt]) -> set[str]:
+    """What is imported when a module is, not when a function is called or a type checker looks."""
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= _named(node)
+        elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(getattr(node, "test", node)):
+            found |= _at_once(node.body)
+    return found
 
 
 def skipped_by_mypy(house: House) -> list[str]:
@@ -135,16 +205,16 @@ def skipped_by_mypy(house: House) -> list[str]:
 
 
 PLAIN = {"kernel", "inline", "cache", "lru_cache", "contextmanager", "dataclass", "overload", "total_ordering"}
-PUBLIC = re.compile(r"^ebbflow/(functions\.py|algorithms/|__init__|__main__)")
+PUBLIC = re.compile(r"^ebbflow/(functions\.py|frontend/functions/|algorithms/|__init__|__main__)")
 
 
 FROM_OUTSIDE = {  # what the package offers to others and does not use itself
     "ebbflow/events.py:listening": "a context for listeners: tests, the explorer, users",
     "ebbflow/events.py:Ring": "a listener that keeps the last events",
     "ebbflow/native/kernel.py:twin": "the Python function of a kernel, which tests compare it with",
-    "ebbflow/runtime/oracle.py:OracleRuntime": "the runtime that tests judge the others by",
+    "ebbflow/runtime/oracle/runtime.py:OracleRuntime": "the runtime that tests judge the others by",
     "ebbflow/runtime/spark/daemon.py": "named in the settings of a Spark session",
-    "ebbflow/runtime/oracle.py": "imported by tests",
+    "ebbflow/runtime/oracle/runtime.py": "imported by tests",
     "ebbflow/pipeline/data_source.py": "imported by pyspark_ebbflow, by which Spark finds it",
 }
 ENTRANCES = re.compile(r"^ebbflow/(functions\.py|algorithms/__init__\.py|__init__\.py|__main__\.py|tools/jars\.py)$")
@@ -166,14 +236,11 @@ def dead_modules(house: House) -> list[str]:
 
 
 def dead_functions(house: House) -> list[str]:
-    """Functions and classes of a module that nothing in the package names, neither in code nor as text.
+    """Functions and classes of a module that nothing in the package uses: no code but their own, and no text in code.
 
     What is public, and what a decorator of its own registers (a command, a rule), is used from elsewhere.
     """
-    uses: dict[str, int] = defaultdict(int)
-    for text in house.texts.values():
-        for word in re.findall(r"\w+", re.sub(r'"""(?:.|\n)*?"""|#.*', "", text)):
-            uses[word] += 1
+    uses: Counter[str] = sum(map(used_by, house.parsed.values()), Counter())
     found = []
     for path, tree in house.parsed.items():
         if PUBLIC.match(str(path)):
@@ -181,9 +248,28 @@ def dead_functions(house: House) -> list[str]:
         for node in tree.body:
             if isinstance(node, Function | ast.ClassDef):
                 marks = {getattr(d, "id", getattr(getattr(d, "func", None), "id", "")) for d in node.decorator_list}
-                if uses[node.name] == 1 and marks <= PLAIN and not node.name.startswith("__"):
+                elsewhere = uses[node.name] - used_by(node)[node.name]
+                if not elsewhere and marks <= PLAIN and not node.name.startswith("__"):
                     found.append(f"{path}:{node.name}")
     return [one for one in found if one not in FROM_OUTSIDE]
+
+
+def used_by(tree: ast.AST) -> Counter[str]:
+    """The names that code uses, and the words of its texts, docstrings apart; an import alone uses nothing."""
+    found: Counter[str] = Counter()
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        body = getattr(node, "body", None)
+        for child in ast.iter_child_nodes(node):
+            is_first = isinstance(body, list) and body and child is body[0]
+            if not (is_first and isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+                todo.append(child)
+        if isinstance(node, ast.Name | ast.Attribute):
+            found[node.id if isinstance(node, ast.Name) else node.attr] += 1
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.update(re.findall(r"\w+", node.value))
+    return found
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -199,10 +285,12 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.which:
         house = House(ROOT)
         for counted in (
+            large_modules,
             long_functions,
             wide_functions,
             repeated_constants,
             mutual_folders,
+            inner_imports,
             dead_modules,
             dead_functions,
         ):

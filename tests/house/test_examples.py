@@ -5,9 +5,11 @@ import pytest
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow.frontend import aliases
-from ebbflow.frontend.building.column import Column, Moment, Text
+from ebbflow.frontend.building.column import Column
+from ebbflow.frontend.building.date_methods import Moment
 from ebbflow.frontend.building.grouping import Grouped
 from ebbflow.frontend.building.ordering import Ordered
+from ebbflow.frontend.building.text_methods import Text
 
 SECOND_SPELLINGS = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
 PROMISED = {"sql"}  # not built yet

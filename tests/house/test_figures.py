@@ -33,7 +33,15 @@ def used(a, b, c, d, e, f, g, h):
 
 
 def lonely():
-    return used
+    from ebbflow.b import two as again
+
+    return used, again, lonely()  # lonely
+
+
+def reasoned(a, b, c, d, e, f, g, h, i):  # wide, long: as many as there are
+    import numpy
+
+    return reasoned
 """,
     "b/two.py": """
 from ebbflow.a.one import LIMIT as L
@@ -44,6 +52,8 @@ LIMIT, OTHER = 2, L
 def wide(a, b, c, d, e, f, g, h, i):
     pass
 """,
+    "b/large.py": "from ebbflow.b.c import three\n" + "three\n" * 400,
+    "b/reasoned.py": "from ebbflow.b import large\n\n\nclass C:  # long: all of it\n" + "    large\n" * 400,
     "b/c/three.py": "from ebbflow.b import two\n\nlong = two\n\n\ndef tall():\n" + "    tall()\n" * 60,
 }
 
@@ -62,14 +72,22 @@ def house(tmp_path):
 
 
 def test_each_figure_counts_what_it_says(house):
+    assert figures.large_modules(house) == ["ebbflow/b/large.py"]
     assert figures.long_functions(house) == ["ebbflow/b/c/three.py:tall"]
     assert figures.wide_functions(house) == ["ebbflow/b/two.py:wide"]
     assert figures.repeated_constants(house) == {"LIMIT": ["ebbflow/a/one.py", "ebbflow/b/two.py"]}
     assert figures.mutual_folders(house) == {("ebbflow/a", "ebbflow/b")}
-    assert figures.inner_imports(house) == ["ebbflow/a/one.py:8"]
-    assert figures.skipped_by_mypy(house) == ["ebbflow.b.c.three", "ebbflow.b.two"]
-    assert figures.dead_functions(house) == ["ebbflow/a/one.py:lonely"]
-    assert figures.dead_modules(house) == ["ebbflow/b/c/three.py"]
+    assert figures.inner_imports(house) == ["ebbflow/a/one.py:14", "ebbflow/a/one.py:8"]
+    skipped = ["ebbflow.b.c.three", "ebbflow.b.large", "ebbflow.b.reasoned", "ebbflow.b.two"]
+    assert figures.skipped_by_mypy(house) == skipped
+    dead = [
+        "ebbflow/a/one.py:lonely",
+        "ebbflow/a/one.py:reasoned",
+        "ebbflow/b/c/three.py:tall",
+        "ebbflow/b/reasoned.py:C",
+    ]
+    assert figures.dead_functions(house) == dead
+    assert figures.dead_modules(house) == ["ebbflow/b/reasoned.py"]
 
 
 def test_what_is_used_from_outside_is_there():

@@ -1,5 +1,6 @@
 """Claims about what the project stands on: its dependencies, their versions, and the commands everyone uses."""
 
+import ast
 import os
 import re
 import subprocess
@@ -20,9 +21,20 @@ PINNED = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_
 EVERY = [*BASE, *(r for group in (*EXTRAS.values(), *GROUPS.values()) for r in group)]
 
 
-def test_the_base_is_six_packages_and_nothing_more():
-    assert {Requirement(r).name for r in BASE} == {"numpy", "numba", "pyarrow", "rich", "click", "xxhash"}
+def test_the_base_is_five_packages_and_nothing_more():
+    assert {Requirement(r).name for r in BASE} == {"numpy", "numba", "pyarrow", "rich", "click"}
     assert {Requirement(r).name for r in BASE} == set(doctor.NEEDED)
+
+
+def test_every_package_that_is_required_is_used():
+    imported = {
+        (node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
+        for path in (ROOT / "ebbflow").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    wanted = {Requirement(r).name for r in (*BASE, *(r for rs in EXTRAS.values() for r in rs))}
+    assert wanted <= imported
 
 
 def test_the_doctor_knows_every_extra():

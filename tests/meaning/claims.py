@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ebbflow.columns.schema import LONG, STRING, Schema, Type
+from ebbflow.columns.schema import LONG, STRING, Schema, Type, array_of
 from tests.meaning.histories import Step, histories
 from tests.meaning.programs import DOMAINS, PAIR, Sketch
 from tests.meaning.runtimes import ASKED, FEW_HISTORIES, ON_SPARK, RUNTIMES, judge
 
 COORDINATES = ("time", "valid", "known")
 SMALL = {LONG: [0, 1, 2], STRING: ["", "a", "ab", "b", "é"]}
+SMALL[array_of(STRING)] = [(), ("a",), ("b", None, "a"), ("a", "a")]
 
 
 def domain(type: Type, nulls: bool) -> list:

@@ -15,7 +15,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from ebbflow.runtime.oracle import Time, complete, lower_envelope
+from ebbflow.runtime.oracle.histories import Time, complete, lower_envelope
 
 Row = tuple[object, ...]
 Change = tuple[str, Row, Time, int]  # input, row of Python values, time, diff

@@ -34,7 +34,7 @@ from ebbflow.dataflow.nodes import (
 )
 from ebbflow.expressions.typed import Call, Column, Literal
 from tests.meaning.histories import Step
-from tests.meaning.programs import DECIMAL, Program, own
+from tests.meaning.programs import DECIMAL, WIDE, Program, own
 from tests.meaning.runtimes import RUNTIMES, judge
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -10,18 +10,20 @@ Rule: written from DESIGN.md's meaning of each method; what a program means at a
 
 from __future__ import annotations
 
-import re
 from collections import Counter, namedtuple
 
 from tests.meaning.plain_values import (
     NUMBERS,
+    WIDENED,
     Aggregate,
+    Exploded,
     Refused,
     Value,
     as_type,
     clean,
     col,
     common,
+    divided,
     ebb,
     lit,
     named,
@@ -43,7 +45,7 @@ class Flow:
         self.serial = 0
 
     def input(self, name: str, ddl: str) -> Bag:
-        fields = [part.strip().rsplit(" ", 1) for part in re.split(r",(?![^(]*\))", ddl)]
+        fields = [part.rsplit(" ", 1) for part in divided(ddl)]
         names, types = zip(*((field.strip("`"), kind) for field, kind in fields))
         bag = Bag(self, names, types, self.given[name], roots=[{(name, column)} for column in names])
         bag.input = name
@@ -203,7 +205,26 @@ class Bag:
         rows = total((tuple(fn(row) for fn in functions), count) for row, count in self.rows.items())
         return Bag(self.flow, names, types, rows, origins, roots)
 
+    def exploded(self, columns):
+        """Rows once for each element of one of the columns: before the others are computed."""
+        ((name, found),) = [(n, x) for n, x in columns if isinstance(x, Exploded)]
+        self.flow.calls["explode"] += 1
+        kind, many = found.value.of(self)
+        if not kind.startswith("array<"):
+            raise Refused("an array is exploded")
+        given = [(n, self.value(x).of(self)) for n, x in columns if x is not found]
+        rows = total(
+            (tuple(item if n == name else fns[n](row) for n, _ in columns), count)
+            for fns in [{n: fn for n, (_, fn) in given}]
+            for row, count in self.rows.items()
+            for item in many(row) or ()
+        )
+        kinds = {name: kind[6:-1]} | {n: kind for n, (kind, _) in given}
+        return Bag(self.flow, [n for n, _ in columns], [kinds[n] for n, _ in columns], rows)
+
     def select(self, *names, **named):
+        if any(isinstance(value, Exploded) for value in named.values()):
+            return self.exploded([*((name, name) for name in names), *named.items()])
         given = []
         for name in names:
             if isinstance(name, str) and name == "*":
@@ -277,7 +298,7 @@ class Bag:
     def flat_map(self, fn, ddl, call="flat_map"):
         self.flow.calls[call] += 1
         row_type = namedtuple("row_type", self.names, rename=True)
-        names, types = zip(*(part.strip().rsplit(" ", 1) for part in ddl.split(", ")))
+        names, types = zip(*(part.rsplit(" ", 1) for part in divided(ddl)))
         pairs = ((tuple(map(clean, out)), n) for row, n in self.rows.items() for out in fn(row_type(*row)))
         return Bag(self.flow, names, types, total(pairs))
 
@@ -293,7 +314,7 @@ class Bag:
         pairs = [] if how == "cross" else self._pairs(other, on)
         bound = [((left.of(self), left), (right.of(other), right)) for left, right in pairs]
         for ((one, _), _), ((two, _), _) in bound:
-            if one != two and {one, two} != {"int", "long"}:
+            if one != two and {one, two} != {"int", "long"} and not {one, two} <= set(WIDENED):
                 raise Refused("keys of other types")
         mine = lambda row: tuple(fn(row) for ((_, fn), _), _ in bound)
         theirs = lambda row: tuple(fn(row) for _, ((_, fn), _) in bound)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 HEAVY = 1 << 40  # counts and numbers beyond this tell more about overflow than about meaning
 NUMBERS = ("long", "int", "double")
+DECIMAL, WIDE = "decimal(10,2)", "decimal(38,10)"
+WIDENED = (DECIMAL, "decimal(20,2)", WIDE)  # each fits into those behind it
 
 
 class Refused(Exception):
@@ -21,8 +24,24 @@ class Refused(Exception):
 # ---- values ---------------------------------------------------------------------------------
 
 
+class Many(tuple):
+    """The elements of an array."""
+
+
+class Named(tuple):
+    """The fields of a struct, or the entries of a map: pairs in the order of their names."""
+
+    def get(self, name):
+        return next((value for key, value in self if key == name), None)
+
+
 def clean(value):
-    """One nan and one zero."""
+    """One nan and one zero; what has parts as tuples."""
+    if isinstance(value, list | Many):
+        return Many(map(clean, value))
+    if isinstance(value, dict | Named):
+        pairs = value.items() if isinstance(value, dict) else value
+        return Named(sorted(((name, clean(part)) for name, part in pairs), key=lambda pair: rank(pair[0])))
     if isinstance(value, float):
         return math.nan if value != value else value + 0.0
     if isinstance(value, int) and abs(value) > HEAVY:
@@ -36,13 +55,41 @@ def rank(value):
         return (0,)
     if isinstance(value, float):
         return (2,) if value != value else (1, value)
+    if isinstance(value, Many):
+        return (1, tuple(map(rank, value)))
+    if isinstance(value, Named):
+        return (1, tuple((rank(name), rank(part)) for name, part in value))
     return (1, value.encode()) if isinstance(value, str) else (1, value)
+
+
+def parts_of(kind: str) -> dict[str, str]:
+    """The types within an array, a struct or a map, by what is written to get there."""
+    inner = kind[kind.index("<") + 1 : -1] if "<" in kind else ""
+    if kind.startswith("array"):
+        return {"": inner}
+    if kind.startswith("map"):
+        return {"": divided(inner)[1]}
+    return dict(field.split(":", 1) for field in divided(inner)) if kind.startswith("struct") else {}
+
+
+def divided(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [part.strip() for part in found]
 
 
 def common(types) -> str:
     known = list(dict.fromkeys(types))
     if len(known) == 1:
         return known[0]
+    if all(t in WIDENED for t in known):
+        return max(known, key=WIDENED.index)
     if not all(t in NUMBERS for t in known):
         raise Refused(f"no common type of {known}")
     return "double" if "double" in known else "long"
@@ -175,6 +222,29 @@ class Value:
             return kind, lambda row: None if x(row) is None else clean(CASTS[here, kind](x(row)))
 
         return Value(of, None, (self,), "cast")
+
+    def __getitem__(self, at):
+        """A field of a struct, the entry of a map, an element of an array; null where there is none."""
+
+        def of(bag):
+            kind, x = self.of(bag)
+            parts = parts_of(kind)
+            if (
+                not parts
+                or (kind.startswith("struct") and at not in parts)
+                or isinstance(at, int) != kind.startswith("array")
+            ):
+                raise Refused("a part that is not there")
+
+            def part(row):
+                found = x(row)
+                if found is None:
+                    return None
+                return found.get(at) if isinstance(found, Named) else found[at] if at < len(found) else None
+
+            return parts.get(at, parts.get("")), part
+
+        return Value(of)
 
     @property
     def str(self):
@@ -402,7 +472,10 @@ def exact(counts):
         if any(value != value for value in counts):
             return math.nan
         return float(sum(Fraction(value) * count for value, count in counts.items()))
-    return sum(value * count for value, count in counts.items())
+    found = sum(value * count for value, count in counts.items())
+    if isinstance(found, Decimal) and abs(found) >= 10**18:
+        raise Refused("decimals grow too large")
+    return found
 
 
 def mean(counts):
@@ -410,20 +483,53 @@ def mean(counts):
 
 
 def sum_type(kind):
+    if kind in (DECIMAL, WIDE):
+        return {DECIMAL: "decimal(20,2)", WIDE: WIDE}[kind]
     if kind not in NUMBERS:
         raise Refused("a sum that is not tried")
     return "double" if kind == "double" else "long"
+
+
+def mean_type(kind):
+    if kind not in NUMBERS:
+        raise Refused("a mean that is not tried")
+    return "double"
+
+
+def collected(counts):
+    """The values as often as they are there, in their order."""
+    if any(count < 0 for count in counts.values()):
+        raise Refused("a list of what is not there")
+    return Many(value for value in present(counts) for _ in range(counts[value]))
 
 
 _sum = sum
 _rows = Aggregate(lambda bag: ("long", lambda group: _sum(group.values())))
 _count = aggregate(lambda counts: _sum(counts.values()), lambda kind: "long")
 _min = aggregate(lambda counts: next(iter(present(counts)), None), lambda kind: kind)
-_avg = aggregate(mean, lambda kind: sum_type(kind) and "double")
+_avg = aggregate(mean, mean_type)
+
+
+class Exploded:
+    """One row for each element of an array."""
+
+    def __init__(self, value):
+        self.value = col(value) if isinstance(value, str) else value
+
+
+class functions:
+    """What a program writes as `ebb.functions.name`."""
+
+    explode = Exploded
+    size = staticmethod(lambda value: strict("size", "int", len, col(value) if isinstance(value, str) else value))
+    collect_list = staticmethod(aggregate(collected, lambda kind: f"array<{kind}>"))
+    collect_set = staticmethod(aggregate(lambda counts: Many(present(counts)), lambda kind: f"array<{kind}>"))
 
 
 class ebb:
     """What a program writes as `ebb.name`."""
+
+    functions = functions
 
     lit, when, concat, col = staticmethod(lit), staticmethod(when), staticmethod(concat), staticmethod(col)
     sum, avg = staticmethod(aggregate(exact, sum_type)), staticmethod(_avg)

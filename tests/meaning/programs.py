@@ -23,7 +23,7 @@ from ebbflow.dataflow.graph import Graph, Loop
 from ebbflow.expressions.operations import typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 
-DECIMAL = Type("decimal", 9, 2)
+DECIMAL, WIDE = Type("decimal", 9, 2), Type("decimal", 38, 2)
 
 
 def schema(**types: Type) -> Schema:
@@ -327,6 +327,10 @@ DOMAINS: dict[Type, list] = {
     BOOLEAN: [False, True],
     DATE: [date(1969, 12, 31), date(1970, 1, 1), date(2024, 2, 29)],
     DECIMAL: [Decimal("0.00"), Decimal("1.25"), Decimal("-3.10")],
+    WIDE: [
+        Decimal(number).scaleb(-2)
+        for number in (0, 125, 2**64 - 1, -(2**63), 2**64 * 3, 10**28 - 1, -(10**28) + 1)  # words that are at an end
+    ],
 }
 
 
@@ -380,8 +384,8 @@ class Author:
         roll = random.random()
         self.width = 1 if roll < 0.54 else 2 if roll < 0.86 else 3
         self.s = Sketch(*("time", "valid", "known")[: self.width])
-        kinds = [LONG, STRING, DOUBLE, BOOLEAN, DATE, DECIMAL]
-        self.type = random.choices(kinds, [80, 7, 6, 3, 2, 2])[0]
+        kinds = [LONG, STRING, DOUBLE, BOOLEAN, DATE, DECIMAL, WIDE]
+        self.type = random.choices(kinds, [80, 7, 6, 3, 2, 1, 1])[0]
         self.nullable = random.random() < 0.25
         self.schema = schema(a=self.type, b=self.type)
         self.aside = Random(repr(random.getstate()))  # for what leaves all other choices as they are

@@ -19,10 +19,10 @@ from random import Random
 
 import ebbflow
 from tests.meaning import plain
-from tests.meaning.plain_values import CASTS, NUMBERS, Refused
+from tests.meaning.plain_values import CASTS, DECIMAL, NUMBERS, WIDE, WIDENED, Refused, parts_of
 from tests.meaning.public_cases import WORDS, Case, Change, Let, Loop, Mutual, Statement, grid, made_by, rows_at
 
-DECIMAL = "decimal(10,2)"
+BIG = Decimal(2**64) / 10**10  # one lane of a decimal of 38 digits is full
 DOMAINS = {
     "long": [0, 1, 2, 3, 3, -2],
     "int": [0, 1, 2, 3],
@@ -32,8 +32,20 @@ DOMAINS = {
     "date": [datetime.date(2024, 2, 29), datetime.date(1969, 12, 31), datetime.date(2024, 3, 1)],
     "timestamp": [datetime.datetime(2024, 7, 1, 22), datetime.datetime(1999, 12, 31, 23, 59, 59, 5)],
     DECIMAL: [Decimal("0.00"), Decimal("1.50"), Decimal("-2.25")],
+    WIDE: [Decimal("1.5"), Decimal("-2.25"), BIG, BIG - Decimal("1e-10"), -BIG, Decimal("-1e-10"), Decimal("1e17")],
+    "array<long>": [[], [3], [3, 3], [None, 1], [2, 1]],
+    "array<decimal(38,10)>": [[], [BIG], [Decimal("1.5"), None], [-BIG, BIG]],
+    "struct<p:long,q:string>": [{"p": p, "q": q} for p, q in [(1, "a"), (1, None), (None, None), (2, ""), (-2, "é")]],
+    "struct<p:decimal(38,10),q:array<timestamp>>": [
+        {"p": BIG, "q": []},
+        {"p": None, "q": [datetime.datetime(1582, 10, 4), None]},
+        {"p": -BIG, "q": None},
+    ],
+    "map<string,long>": [{}, {"a": 1}, {"b": 2, "a": 1}, {"a": None}],
 }
+SHARES = [40, 12, 12, 14, 7, 6, 5, 4, 7, 4, 3, 4, 3, 3]
 TYPES = list(DOMAINS)
+WRITTEN = ("long", "int", "double", "string", "boolean", "date")  # types with constants in a program
 NAMES = ["a", "b", "c", "d", "k", "x", "y"]
 OURS = ["_key0", "_by0", "_of0", "_0", "round", "count", "a b", "time"]  # names that the package uses itself
 
@@ -71,6 +83,7 @@ class Author:
             outputs=self.outputs(),
             cuts=tuple(cuts),
             workers=random.choices([1, 2, 3], [88, 8, 4])[0],
+            indexed=random.random() < 0.2,
         )
 
     def outputs(self) -> tuple[str, ...]:
@@ -86,7 +99,7 @@ class Author:
     def inputs(self) -> dict[str, list[tuple[str, str]]]:
         random = self.random
         found: dict = {}
-        kinds = random.choices(TYPES, [40, 12, 12, 14, 7, 6, 5, 4], k=random.choice([1, 2, 2, 3]))
+        kinds = random.choices(TYPES, SHARES, k=random.choice([1, 2, 2, 3]))
         for name in ["t", "u", "v"][: random.choices([1, 2, 3], [25, 60, 15])[0]]:
             width = random.choices([1, 2, 3, 4, 5, 6], [12, 38, 28, 12, 6, 4])[0]
             names = random.sample(NAMES, width)
@@ -172,6 +185,7 @@ class Author:
             (9, self.grouped),
             (5, self.first),
             (2, self.own),
+            (3 if any(kind.startswith("array<") for kind in bag.types) else 0, self.exploded),
         ]
         writer = random.choices([w for _, w in writers], [n for n, _ in writers])[0]
         written_ = writer(source, bag, made)
@@ -300,6 +314,8 @@ class Author:
         kind = bag.types[bag.names.index(name)]
         x = ref(name)
         other = self.of_type(bag, NUMBERS)
+        if parts_of(kind) and random.random() < 0.6:
+            return f"ebb.functions.size({x})" if kind[0] != "s" and random.random() < 0.3 else x + self.part(kind)
         match random.randrange(9):
             case 0 | 1 if kind in NUMBERS and other is not None:
                 op = random.choice(["+", "-", "*"])
@@ -320,11 +336,11 @@ class Author:
                 return self.truth(bag, ref, depth - 1)
             case 6:
                 same = self.of_type(bag, [kind])
-                value = ref(same) if kind in (DECIMAL, "timestamp") or random.random() < 0.5 else self.lit(kind)
+                value = ref(same) if kind not in WRITTEN or random.random() < 0.5 else self.lit(kind)
                 if kind in ("int", "long") and random.random() < 0.1:
                     value = "1.5"
                 return f"ebb.when({self.truth(bag, ref, 0)}, {x}).otherwise({value})"
-            case 7 if kind not in (DECIMAL, "timestamp"):
+            case 7 if kind in WRITTEN:
                 return f"{x}.fill_null({self.constant(kind)})"
             case 8 if kind in ("int", "long", "boolean", "date"):
                 targets = [target for here, target in CASTS if here == kind]
@@ -332,6 +348,12 @@ class Author:
         if random.random() < 0.15:
             return self.lit(random.choice(["long", "string", "double", "boolean", "date"]))
         return f"{x}.is_null()" if random.random() < 0.3 else x
+
+    def part(self, kind: str) -> str:
+        """What is written behind a value that has parts, to get one."""
+        if kind.startswith("array"):
+            return f"[{self.random.randint(0, 2)}]"
+        return f"[{self.random.choice(list(parts_of(kind)) if kind.startswith('struct') else ['a', 'b'])!r}]"
 
     def lit(self, kind: str) -> str:
         return f"ebb.lit({self.constant(kind)})" if kind != "int" else f"ebb.lit({self.constant('long')})"
@@ -344,7 +366,7 @@ class Author:
         name = random.choice(bag.names)
         kind = bag.types[bag.names.index(name)]
         x = ref(name)
-        same = self.of_type(bag, NUMBERS if kind in NUMBERS else [kind])
+        same = self.of_type(bag, next((some for some in (NUMBERS, WIDENED) if kind in some), [kind]))
         op = random.choice(["==", "!=", "<", "<=", ">", ">="])
         roll = random.random()
         if kind == "boolean" and roll < 0.4:
@@ -355,11 +377,11 @@ class Author:
             return f"(({x} + 1) {op} {random.randint(0, 3)})"
         if roll < 0.3:
             return random.choice([f"{x}.is_null()", f"{x}.is_not_null()"])
-        if roll < 0.5 and kind not in (DECIMAL, "timestamp", "boolean"):
+        if roll < 0.5 and kind in WRITTEN and kind != "boolean":
             if random.random() < 0.5:
                 return f"{x}.is_in([{self.constant(kind)}, {self.constant(kind)}])"
             return f"{x}.between({self.constant(kind)}, {self.constant(kind)})"
-        if roll < 0.75 or kind in (DECIMAL, "timestamp"):
+        if roll < 0.75 or kind not in WRITTEN:
             return f"({x} {op} {ref(same)})"
         return f"({x} {op} {self.constant(kind)})"
 
@@ -407,7 +429,11 @@ class Author:
         there = made[other]
         chosen = {}
         for name, kind in zip(bag.names, bag.types):
-            fitting = [n for n, k in zip(there.names, there.types) if k == kind or {k, kind} <= set(NUMBERS)]
+            fitting = [
+                n
+                for n, k in zip(there.names, there.types)
+                if k == kind or {k, kind} <= set(NUMBERS) or {k, kind} <= set(WIDENED)
+            ]
             if not fitting:
                 return None
             chosen[name] = name if name in fitting and random.random() < 0.5 else random.choice(fitting)
@@ -442,7 +468,7 @@ class Author:
             (one, two)
             for one, a in zip(bag.names, bag.types)
             for two, b in zip(there.names, there.types)
-            if a == b or {a, b} == {"int", "long"}
+            if a == b or {a, b} == {"int", "long"} or {a, b} <= set(WIDENED)
         ]
         if not pairs_:
             return None
@@ -488,6 +514,7 @@ class Author:
         found: dict[str, str] = {}
         for _ in range(random.choices([1, 2, 3, 4], [40, 30, 20, 10])[0]):
             number, any_ = self.of_type(bag, NUMBERS), random.choice(bag.names)
+            decimal = self.of_type(bag, (DECIMAL, WIDE))
             forms = [
                 "ebb.count()",
                 f"ebb.count({any_!r})",
@@ -496,6 +523,10 @@ class Author:
                 f"ebb.any_value({any_!r})",
                 f"ebb.count_distinct({any_!r})",
             ]
+            if random.random() < 0.2:
+                forms = [f"ebb.functions.collect_{how}({any_!r})" for how in ("list", "set")]
+            if decimal is not None:
+                forms += [f"ebb.sum({decimal!r})"] * 2
             if number is not None:
                 forms += [f"ebb.sum({number!r})", f"ebb.avg({number!r})", f"ebb.sum(col({number!r}) + 1)"]
                 forms += [f"ebb.sum({number!r}) / ebb.count()", f"ebb.max(col({number!r}) * 2)"]
@@ -547,6 +578,16 @@ class Author:
         if self.random.random() < 0.5:
             return (f'{source}.map_rows(lambda r: {row}, "{kinds}")',)
         return (f'{source}.flat_map(lambda r: [{row}] * (r.{names[0]} is not None), "{kinds}")',)
+
+    def exploded(self, source, bag, made):
+        random = self.random
+        arrays = [name for name, kind in zip(bag.names, bag.types) if kind.startswith("array<")]
+        if not arrays:
+            return None
+        kept = random.sample(bag.names, random.randint(0, min(2, len(bag.names))))
+        array, new = random.choice(arrays), self.name(bag, kept)
+        given = [*map(repr, kept), f"{new}=ebb.functions.explode({array!r})"]
+        return (f"{source}.select({', '.join(given)})",)
 
     # ---- loops
 

@@ -20,9 +20,11 @@ from functools import cached_property, partial
 import ebbflow
 from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from tests.meaning import plain
+from tests.tuned import tuned
 
+INDEXED = {"index_rows": 1, "index_entries": 1}
 WORDS = {"datetime": datetime, "Decimal": Decimal, "nan": math.nan}
 
 Change = tuple[str, tuple, tuple[int, ...], int]  # input, row, time, diff
@@ -102,6 +104,7 @@ class Case:
     changes: tuple[Change, ...]
     cuts: tuple[int, ...] = ()  # where the first coordinate is cut into steps
     workers: int = 1
+    indexed: bool = False  # whether the keys of a few rows are large ones
 
     def program(self) -> list[str]:
         lines = [f'{name} = flow.input("{name}", "{ddl}")' for name, ddl in self.inputs.items()]
@@ -230,8 +233,9 @@ def judge(case: Case, meaning: Meaning | None = None, also_oracle: bool = False)
         if fields != meaning.columns[shown]:
             raise Wrong(f"the columns of {shown} are {fields}, should be {meaning.columns[shown]}")
     found: Counter[str] = Counter()
-    compare(case, meaning, flow.run(workers=case.workers), "with rewriting", found)
-    other = partial(LocalRuntime, rewriting=False)
+    sizes = INDEXED if case.indexed else {}
+    compare(case, meaning, tuned(flow, workers=case.workers, **sizes), "with rewriting", found)
+    other = partial(LocalRuntime, rewriting=False, **sizes)
     compare(case, meaning, Session(flow, runtime=other), "without rewriting", found)
     if also_oracle:
         compare(case, meaning, Session(flow, runtime=OracleRuntime), "the oracle", found)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 from time import monotonic
 
-from ebbflow.dataflow import rewrite
+from ebbflow.dataflow import simplify
 from tests.meaning import plain
 from tests.meaning.public_author import DOMAINS, Author
 from tests.meaning.public_cases import Case, Let, Loop, Meaning, Mutual, Statement, judge, made_by
@@ -61,6 +61,8 @@ def shrunk(case: Case, fails: Callable[[Case], bool], patience: int = 1500) -> C
 def smaller_cases(case: Case) -> Iterator[Case]:
     if case.workers > 1:
         yield replace(case, workers=1)
+    if case.indexed:
+        yield replace(case, indexed=False)
     if case.cuts:
         yield replace(case, cuts=())
     if len(case.outputs) > 1:
@@ -140,6 +142,7 @@ def tags(case: Case, meaning: Meaning) -> set[str]:
     found |= {f"{len(case.coordinates)} coordinates", f"{case.workers} workers"}
     found |= {"nulls"} if any(None in row for _, row, _, _ in case.changes) else set()
     found |= {"retractions"} if any(diff < 0 for *_, diff in case.changes) else set()
+    found |= {"large keys"} if case.indexed else set()
     found |= {"several outputs"} if len(case.outputs) > 1 else set()
     found |= {"changes shown"} if any(meaning.changes.values()) else set()
     if any(isinstance(inner, Loop) for s in case.statements if isinstance(s, Loop) for inner in s.body):
@@ -162,12 +165,12 @@ def counting_savings() -> Iterator[set[str]]:
 
         return counting
 
-    before = list(rewrite.SAVINGS)
-    rewrite.SAVINGS[:] = [counted(find) for find in before]
+    before = list(simplify.SAVINGS)
+    simplify.SAVINGS[:] = [counted(find) for find in before]
     try:
         yield fired
     finally:
-        rewrite.SAVINGS[:] = before
+        simplify.SAVINGS[:] = before
 
 
 def report(counts: Counter, seed: int, seconds: float) -> str:

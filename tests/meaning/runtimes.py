@@ -14,7 +14,10 @@ import numpy as np
 
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.runtime.oracle import Histories, Meaning, Time, Values, complete, lower_envelope
+from ebbflow.runtime.oracle.histories import Time, complete, lower_envelope
+from ebbflow.runtime.oracle.meaning import Meaning
+from ebbflow.runtime.oracle.moment import Histories
+from ebbflow.runtime.oracle.values import Values, words_of_record
 from tests.meaning.histories import Change, Step
 
 Changes = dict[tuple[tuple[int, ...], Time], int]  # (record, time) -> diff
@@ -33,7 +36,7 @@ def starved(graph: Graph, pool: Pool, **options):
 
 
 def oracle(graph: Graph, pool: Pool):
-    return import_module("ebbflow.runtime.oracle").OracleRuntime(graph, pool=pool)
+    return import_module("ebbflow.runtime.oracle.runtime").OracleRuntime(graph, pool=pool)
 
 
 def tasks(graph: Graph, pool: Pool, **options):
@@ -49,35 +52,35 @@ def spark(graph: Graph, pool: Pool, **options):
 RUNTIMES: dict[str, Callable] = {
     "oracle": oracle,
     "local-1": partial(local, workers=1),
-    "local-2": partial(local, workers=2),
-    "local-3": partial(local, workers=3),
+    "local-2": partial(local, workers=2, few_rows=0),  # in threads
+    "local-3": partial(local, workers=3, few_rows=10**9, turn_fuel=100),  # in turns, and in threads from the middle on
     "local-1-sliced": partial(local, workers=1, slice_times=2, forget_times=4),  # cut again inside, and forgetful
-    "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4),
+    "local-2-sliced": partial(local, workers=2, slice_times=3, forget_times=4, few_rows=0),
     "local-sealed": partial(local, workers=1, seal_rows=3, keep_records=1, effort=2, near_slots=0),  # all is far away
     "local-bulky": partial(local, workers=1, seal_rows=0, keep_records=0, effort=2, near_slots=0),  # and all is much
     "local-durable": durable,  # opened again between steps
     "local-durable-2": partial(durable, workers=2, slice_times=3, forget_times=4, seal_rows=3, keep_records=1),
-    "local-indexed": partial(local, workers=1, index_rows=1),  # windows by their index
+    "local-indexed": partial(local, workers=1, index_rows=1, index_entries=1),  # windows by their index
     "local-indexed-sliced": partial(
-        local, workers=2, index_rows=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
+        local, workers=2, index_rows=2, index_entries=2, slice_times=2, seal_rows=3, keep_records=1, effort=2
     ),
-    "local-indexed-durable": partial(durable, index_rows=1),
-    "local-indexed-starved": partial(starved, workers=1, index_rows=1),
+    "local-indexed-durable": partial(durable, index_rows=1, index_entries=1),
+    "local-indexed-starved": partial(starved, workers=1, index_rows=1, index_entries=1),
     "local-sealed-sliced": partial(
         local, workers=2, slice_times=2, seal_rows=1, keep_records=0, effort=20, near_slots=0
     ),
 }
 # memory runs out in the middle of every step, until it is enough
-RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers) for workers in (1, 2, 3, 4)}
+RUNTIMES |= {f"starved-{workers}": partial(starved, workers=workers, few_rows=0) for workers in (1, 2, 3, 4)}
 RUNTIMES |= {
     f"starved-{workers}-sealed": partial(
-        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20
+        starved, workers=workers, slice_times=2, seal_rows=1, keep_records=0, effort=20, few_rows=99, turn_fuel=60
     )
     for workers in (1, 2, 3, 4)
 }
 RUNTIMES |= {
     "tasks-narrow": partial(tasks, shards=3),
-    "tasks-indexed": partial(tasks, shards=3, index_rows=1),
+    "tasks-indexed": partial(tasks, shards=3, index_rows=1, index_entries=1),
     "tasks-wide": partial(tasks, shards=5, wide_rows=1, narrow_words=-1, width=3),
     "tasks": partial(tasks, shards=4, wide_rows=1, narrow_words=60, width=2),  # wide, and narrow in the middle of it
     "spark": partial(spark, shards=3, wide_rows=12, narrow_words=40, width=2),
@@ -91,13 +94,22 @@ class Disagreement(AssertionError):
     """A runtime and the oracle do not say the same."""
 
 
-def encoded(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
-    """Changes of Python values as (record, time, diff) of lanes, by input."""
+def histories(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
+    """Changes of Python values as (record, time, diff), by input; records as the oracle has them."""
     types = {node.name: node.schema.types for node in graph.nodes if type(node).__name__ == "Input"}
     found: dict[str, list] = {name: [] for name in types}
     for name, row, time, diff in changes:
         found[name].append((tuple(map(values.encode, types[name], row)), time, diff))
     return found
+
+
+def encoded(graph: Graph, changes: Iterable[Change], values: Values) -> dict[str, list]:
+    """The same, with the words of lanes as records."""
+    schemas = {node.name: node.schema for node in graph.nodes if type(node).__name__ == "Input"}
+    return {
+        name: [(words_of_record(record, schemas[name]), time, diff) for record, time, diff in rows]
+        for name, rows in histories(graph, changes, values).items()
+    }
 
 
 def arrays(rows: list, width: int, coordinates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -120,10 +132,13 @@ def taken(runtime, output: str) -> Changes:
 def expected(graph: Graph, steps: list[Step], pool: Pool) -> dict[str, Changes]:
     """The oracle's changes of every output, at all times."""
     meaning = Meaning(graph, pool)
-    history = encoded(graph, (change for step in steps for change in step.changes), meaning.values)
+    history = histories(graph, (change for step in steps for change in step.changes), meaning.values)
     asked = Histories(meaning, history)
     outputs = {node.name: i for i, node in enumerate(graph.nodes) if type(node).__name__ == "Output"}
-    found = {name: {(record, time): diff for record, time, diff in asked.changes(i)} for name, i in outputs.items()}
+    found = {
+        name: {(words_of_record(record, graph.schemas[i]), time): diff for record, time, diff in asked.changes(i)}
+        for name, i in outputs.items()
+    }
     found["largest weight"] = max((m.largest() for m in asked.moments.values()), default=0)
     return found
 

@@ -21,7 +21,8 @@ from ebbflow.engine.worker import Worker
 from ebbflow.errors import OutOfMemory
 from ebbflow.operators import node as kinds
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
+from ebbflow.trace import worker_fields
+from ebbflow.trace.failures import USED_UP
 
 MOST_WORDS = 1 << 22  # beyond what is held: no step of a test takes as many
 FIRED: Counter[str] = Counter()  # faults, and by what the worker was at
@@ -31,10 +32,10 @@ PLACES: set[tuple[str, int, int]] = set()  # where: what it was at, the instruct
 def hidden(worker: Worker) -> dict[int, int]:
     """Take the free blocks of a heap away; the first of each class."""
     W = worker.W
-    found = {i: int(h.Worker(W).free[i]) for i in range(128) if h.Worker(W).free[i]}
+    found = {i: int(worker_fields.Worker(W).free[i]) for i in range(128) if worker_fields.Worker(W).free[i]}
     for i in found:
-        h.Worker(W).free[i] = 0
-    h.Worker(W).cut = h.Worker(W).cut_end = 0
+        worker_fields.Worker(W).free[i] = 0
+    worker_fields.Worker(W).cut = worker_fields.Worker(W).cut_end = 0
     return found
 
 
@@ -42,7 +43,7 @@ def shown_again(worker: Worker, chains: dict[int, int]) -> None:
     """They are free again, behind those that became free meanwhile."""
     words, W = worker.H.words, worker.W  # also where closed words are checked
     for i, first in chains.items():
-        at = h.Worker(W).free + i
+        at = worker_fields.Worker(W).free + i
         while words[at]:
             at = int(words[at])
         words[at] = first
@@ -53,12 +54,14 @@ def squeezed(workers: Sequence[Worker], words: int, hides: bool) -> Iterator[Non
     """No more than so many words beyond what they hold are there for these workers."""
     chains = [hidden(worker) if hides else {} for worker in workers]
     for worker in workers:
-        h.Worker(worker.W).limit = worker.W + h.Worker.SIZE + int(h.Worker(worker.W).live) + words
+        worker_fields.Worker(worker.W).limit = (
+            worker.W + worker_fields.Worker.SIZE + int(worker_fields.Worker(worker.W).live) + words
+        )
     try:
         yield
     finally:
         for worker, blocks in zip(workers, chains, strict=True):
-            h.Worker(worker.W).limit = worker.heap.limit
+            worker_fields.Worker(worker.W).limit = worker.heap.limit
             shown_again(worker, blocks)
 
 
@@ -67,17 +70,17 @@ def watch(worker: Worker) -> None:
     W, undo, tidy = worker.W, worker.undo, worker.tidy
 
     def undone() -> None:
-        if h.Worker(W).error == h.USED_UP:
+        if worker_fields.Worker(W).error == USED_UP:
             count_fault(worker)
-        chains, before = hidden(worker), int(h.Worker(W).bump)
+        chains, before = hidden(worker), int(worker_fields.Worker(W).bump)
         undo()
-        FIRED["undo"] += int(h.Worker(W).bump) > before
+        FIRED["undo"] += int(worker_fields.Worker(W).bump) > before
         shown_again(worker, chains)
 
     def tidied(fuel: int | None = None) -> None:
-        h.Worker(W).error = 0
+        worker_fields.Worker(W).error = 0
         tidy(fuel)
-        FIRED["tidy"] += bool(h.Worker(W).error == h.USED_UP)
+        FIRED["tidy"] += bool(worker_fields.Worker(W).error == USED_UP)
 
     worker.undo, worker.tidy = undone, tidied  # type: ignore[method-assign]
 
@@ -85,10 +88,10 @@ def watch(worker: Worker) -> None:
 def count_fault(worker: Worker) -> None:
     """What a worker was at when its memory ended."""
     H, W = worker.H, worker.W
-    pc = int(h.Worker(W).error_node)
+    pc = int(worker_fields.Worker(W).error_node)
     at = (pc - worker.program) // w.Instruction.SIZE
     kind = int(kinds.Node(H[pc + 1]).kind) if H[pc] == w.NODE_AT else -1
-    met = bool(h.Worker(W).error_rank)
+    met = bool(worker_fields.Worker(W).error_rank)
     phase = "meeting" if met else "feed" if at == 0 else "loop" if worker.around[at] else "walk"
     FIRED[phase] += 1
     PLACES.add((phase, at, kind))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from tests import bulk
 from tests.meaning.cases import Case, failure, make_case, shown, shrunk
 from tests.meaning.runtimes import RUNTIMES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ebbflow.columns.text_pool import Pool
-from ebbflow.runtime.oracle import Values
+from ebbflow.runtime.oracle.values import Values
 from tests.meaning.cases import make_case
 from tests.meaning.histories import at_once, recut, singletons
 from tests.meaning.runtimes import ASKED, RUNTIMES, arrays, encoded, judge

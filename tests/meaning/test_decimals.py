@@ -1,6 +1,6 @@
 """Decimals near the end of their room: sums, comparisons and joins along random histories, beside the oracle.
 
-The oracle and a runtime go step by step.  A step whose answer has more than 18 digits at some time is refused by both,
+The oracle and a runtime go step by step.  A step whose answer has more than 38 digits at some time is refused by both,
 its input is dropped, and they go on; all others give the same changes.
 
 Rule: a total that is too large is refused when it is an answer at some time, and never because of the order in which
@@ -15,15 +15,18 @@ from random import Random
 
 import pytest
 
+from ebbflow.columns.ranges import EXACT_DECIMALS
 from ebbflow.columns.schema import LONG, Type
 from ebbflow.columns.text_pool import Pool
+from ebbflow.columns.wide_words import words_of
 from ebbflow.errors import NumberOverflow, Place
-from ebbflow.runtime.oracle import Values
+from ebbflow.runtime.oracle.values import Values
 from tests.meaning.programs import Sketch, call, lit, schema
 from tests.meaning.runtimes import ASKED, RUNTIMES, arrays, encoded, taken
 
 MONEY, FINE, WIDE = Type("decimal", 18, 2), Type("decimal", 28, 4), Type("decimal", 38, 0)
 ROWS = schema(k=LONG, a=MONEY, b=FINE, w=WIDE, n=LONG)
+END = D(10**38 - 1)
 MOST = D("9999999999999999.99")
 DOMAINS = {
     "k": [0, 1, 2],
@@ -34,10 +37,11 @@ DOMAINS = {
         D("-2.2500"),
         D("99999999999999.9999"),
         D("-99999999999999.9999"),
+        D("999999999999999999999999.9999"),
         D("0.0001"),
         None,
     ],
-    "w": [D(0), D(10**18 - 1), D(1 - 10**18), D(6 * 10**17), D(-7), None],
+    "w": [D(0), D(10**18), D(-(2**63)), D(2**64 - 1), END, EXACT_DECIMALS.minus(END), D(6 * 10**37), D(-7), None],
     "n": [0, 1, -2, 2**63 - 1, 10**16 - 1, None],
 }
 
@@ -62,8 +66,8 @@ def bags(s, x):
 
 def read_again(s, x):
     """Sums that a join reads, which are kept otherwise."""
-    totals = s.aggregate(x, ("k",), a=("sum", "a"))
-    return s.join(s.map(x, k="k", b="b"), totals, {"k": "k"}, k="left.k", b="left.b", a="right.a")
+    totals = s.aggregate(x, ("k",), a=("sum", "a"), w=("sum", "w"))
+    return s.join(s.map(x, k="k", b="b"), totals, {"k": "k"}, k="left.k", b="left.b", a="right.a", w="right.w")
 
 
 def compared(s, x):
@@ -80,7 +84,7 @@ def compared(s, x):
 
 
 def computed(s, x):
-    a, b, m = (s.col(x, name) for name in "abn")
+    a, b, m, w = (s.col(x, name) for name in "abnw")
     small = s.filter(x, call("lt", call("abs", b), lit(100)))
     quotient = call("div", b, lit(D("7"), Type("decimal", 1, 0)))
     return s.map(
@@ -91,6 +95,8 @@ def computed(s, x):
         rest=call("mod", a, b),
         down=call("floordiv", b, lit(3)),
         m=call("sub", b, m),
+        more=call("add", w, call("mul", w, lit(2))),
+        some=call("coalesce", w, b),
     )
 
 
@@ -142,13 +148,13 @@ def in_step(runtime: str, program: str, width: int, seed: int) -> int:
             changes = [("x", row, time, diff) for (row, time), diff in net.items() if diff]
         rows = encoded(s.graph, changes, values)["x"]
         for each in (oracle, asked):
-            each.feed("x", *arrays(rows, len(ROWS), width))
+            each.feed("x", *arrays(rows, ROWS.width, width))
         try:
             oracle.advance({"x": (upper,)})
         except NumberOverflow:
             refused += 1
             before = asked.frontier("out")
-            with pytest.raises(NumberOverflow, match=r"more than 18 digits|64 bits"):
+            with pytest.raises(NumberOverflow, match=r"more than \d+ digits|64 bits"):
                 asked.advance({"x": (upper,)})
             assert asked.frontier("out") == before and not taken(asked, "out")
             oracle.discard()
@@ -173,11 +179,63 @@ def test_decimals_near_their_end_are_right_or_refused(runtime, program, width):
 def test_a_total_may_be_large_on_the_way(runtime):
     """Three rows of one time whose sum fits, though no two of the first have one that does."""
     s = Sketch("time")
-    s.output("out", s.aggregate(s.input("x", ROWS), ("k",), a=("sum", "a")))
+    s.output("out", s.aggregate(s.input("x", ROWS), ("k",), w=("sum", "w")))
     pool = Pool()
     asked = RUNTIMES[runtime](s.graph, pool)
-    rows = [("x", (0, MOST, None, None, None), (0,), 1)] * 3 + [("x", (0, MOST, None, None, None), (0,), -1)] * 2
-    asked.feed("x", *arrays(encoded(s.graph, rows, Values(pool))["x"], len(ROWS), 1))
+    rows = [("x", (0, None, None, END, None), (0,), 1)] * 3 + [("x", (0, None, None, END, None), (0,), -1)] * 2
+    asked.feed("x", *arrays(encoded(s.graph, rows, Values(pool))["x"], ROWS.width, 1))
     asked.advance({"x": ((1,),)})
-    assert taken(asked, "out") == {((0, 10**18 - 1), (0,)): 1}
+    assert taken(asked, "out") == {((0, *words_of(10**38 - 1)), (0,)): 1}
+    asked.close()
+
+
+SHORT = Type("decimal", 4, 1)
+
+
+def answered(runtime, s, name, rows, fields):
+    """What comes out of rows at one time."""
+    pool = Pool()
+    asked = RUNTIMES[runtime](s.graph, pool)
+    changes = [(name, row, (0,), 1) for row in rows]
+    asked.feed(name, *arrays(encoded(s.graph, changes, Values(pool))[name], fields.width, 1))
+    asked.advance({name: ((1,),)})
+    found = set(taken(asked, "out"))
+    asked.close()
+    return {row for row, _ in found}
+
+
+@pytest.mark.parametrize("runtime", ["local-1", "local-2", "tasks"])
+def test_a_mean_of_decimals_is_rounded(runtime):
+    """Up and down, to four digits more than its type has behind the point."""
+    s, fields = Sketch("time"), schema(k=LONG, a=SHORT)
+    s.output("out", s.aggregate(s.input("x", fields), ("k",), m=("avg", "a")))
+    rows = [(0, D("0.1")), (0, D("0.1")), (0, D("0.2")), (1, D("0.1")), (1, D("0.2")), (1, D("0.2"))]
+    assert answered(runtime, s, "x", rows, fields) == {(0, 13333), (1, 16667)}
+
+
+@pytest.mark.parametrize("runtime", ["local-1", "local-2", "tasks"])
+def test_a_quotient_of_short_decimals_has_the_digits_of_its_type(runtime):
+    s, fields = Sketch("time"), schema(a=SHORT, b=SHORT)
+    x = s.input("x", fields)
+    s.output("out", s.map(x, q=call("div", s.col(x, "a"), s.col(x, "b"))))
+    rows = [(D("1.0"), D("3.0")), (D("2.0"), D("3.0"))]
+    (scale,) = {s.graph.schemas[len(s.graph.nodes) - 1].types[0].scale}
+    wanted = {((10**scale + 1) // 3,), ((2 * 10**scale + 1) // 3,)}
+    assert answered(runtime, s, "x", rows, fields) == wanted
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("runtime", ["local-1", "local-2"])
+def test_a_sum_that_fits_a_word_and_not_its_type_is_refused(runtime, width):
+    """Eight digits, and so many copies that the sum has nineteen: its type has eighteen, a word has room."""
+    fields = schema(k=LONG, a=Type("decimal", 8, 0))
+    s = Sketch(*("time", "valid")[:width])
+    s.output("out", s.aggregate(s.input("x", fields), ("k",), m=("sum", "a"), least=("min", "a")))
+    pool = Pool()
+    asked = RUNTIMES[runtime](s.graph, pool)
+    changes = [("x", (0, D(99999999)), (0,) * width, 5 * 10**10)]
+    asked.feed("x", *arrays(encoded(s.graph, changes, Values(pool))["x"], fields.width, width))
+    with pytest.raises(NumberOverflow):
+        asked.advance({"x": ((1,) * width,) if width == 1 else ((0, 1), (1, 0))})
+    asked.discard()
     asked.close()

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from ebbflow.columns.schema import BOOLEAN
+from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import NeverSettles
 from tests.meaning.claims import claim
 from tests.meaning.histories import Step, toggled
@@ -21,7 +22,7 @@ from tests.meaning.programs import (
     reach,
     strong,
 )
-from tests.meaning.runtimes import ASKED, RUNTIMES, judge
+from tests.meaning.runtimes import ASKED, RUNTIMES, arrays, judge, taken
 
 GRAPH = {"edges": PAIR, "roots": ONE}
 
@@ -184,6 +185,23 @@ def bounded(rounds, body, **options):
     return test_bounded
 
 
+def handed_on(s, v, y):
+    """What each leads to along y, with what it has: a join with what a reduction by `a` gave the round before."""
+    return s.join(v, y, {"a": "a"}, a="right.b", b="left.b")
+
+
+def least_handed_on(s, v, y):
+    return s.aggregate(s.concat(handed_on(s, v, y), y), ("a",), b=("min", "b"))
+
+
+def counted_on(s, v, y):
+    return s.aggregate(handed_on(s, v, y), ("a",), b=("count_rows", None))
+
+
+def both_handed_on(s, v, y):
+    return s.distinct(handed_on(s, v, y))
+
+
 def grown(s, v, y):
     return s.map(v, a="a", b=call("add", s.col(v, "b"), lit(1)))
 
@@ -191,6 +209,32 @@ def grown(s, v, y):
 test_max_rounds_one_applies_the_body_once = bounded(1, grown)
 test_max_rounds_two_applies_the_body_twice = bounded(2, grown)
 test_max_rounds_five_applies_the_body_five_times = bounded(5, grown)
+test_a_reduction_is_read_as_often_as_a_bounded_loop_goes_round = bounded(1, counted_on, widths=(1, 2))
+test_a_reduction_is_read_twice_where_a_bounded_loop_goes_round_twice = bounded(2, counted_on, widths=(1, 2))
+test_a_least_value_goes_so_many_rounds_and_no_further = bounded(3, least_handed_on, widths=(1, 2))
+test_a_distinct_goes_so_many_rounds_and_no_further = bounded(3, both_handed_on, widths=(1, 2))
+
+
+@claim(examples=25)
+def test_what_is_joined_in_the_last_round_of_a_bounded_loop_does_not_leave_it(s, x, y):
+    loop = s.loop(max_rounds=2)
+    counts, shown = s.variable(x, loop, 0), s.variable(s.filter(x, lit(False, BOOLEAN)), loop, 1)
+    inside = s.enter(y, loop)
+    s.becomes(counts, counted_on(s, counts, inside))
+    s.becomes(shown, handed_on(s, counts, inside))
+    return s.leave(s.graph.next_of[shown], loop)
+
+
+@claim(examples=25)
+def test_what_is_joined_in_a_bounded_loop_starts_one_inside_it(s, x, y):
+    def outer(v, loop):
+        inside = s.enter(y, loop)
+        inner = lambda w, within: s.distinct(s.concat(s.map(w, a="b", b="a"), s.enter(handed_on(s, v, inside), within)))
+        return s.aggregate(s.iterate(handed_on(s, v, inside), inner, loop, max_rounds=2), ("a",), b=("min", "b"))
+
+    return s.iterate(x, outer, max_rounds=2)
+
+
 test_negation_inside_a_bounded_loop = bounded(3, lambda s, v, y: s.minus(y, v))
 test_counts_may_grow_inside_a_bounded_loop = bounded(3, lambda s, v, y: s.concat(v, v, y))
 test_a_join_inside_a_bounded_loop_multiplies = bounded(3, lambda s, v, y: step(s, v, y), widths=(1, 2, 3))
@@ -307,3 +351,21 @@ def test_a_bounded_loop_that_has_settled_does_not_raise(runtime):
     small = lambda v: call("least", call("add", s.col(v, "b"), lit(1)), lit(3))
     s.output("out", s.iterate(x, lambda v, loop: s.map(v, a="a", b=small(v)), max_rounds=5, on_limit="raise"))
     judge(RUNTIMES[runtime], s.graph, [Step((("x", (1, 1), (0,), 1),), (("x", ((1,),)),))])
+
+
+@pytest.mark.parametrize("runtime", ["local-1", "local-2"])
+@pytest.mark.parametrize("wait", [0, 1, 2, 3, 7])
+def test_rows_that_wait_longer_than_a_bounded_loop_lasts_never_come(runtime, wait):
+    s = Sketch("time")
+    x = s.input("x", PAIR)
+    body = lambda v, loop: s.concat(v, s.wait(x, loop, lit(wait)))
+    s.output("out", s.iterate(s.filter(x, lit(False, BOOLEAN)), body, max_rounds=3))
+    wanted = {}
+    for name in ("oracle", runtime):
+        pool = Pool()
+        asked = RUNTIMES[name](s.graph, pool)
+        asked.feed("x", *arrays([((5, 6), (0,), 1)], 2, 1))
+        asked.advance({"x": ((1,),)})
+        wanted[name] = taken(asked, "out")
+        asked.close()
+    assert wanted[runtime] == wanted["oracle"]

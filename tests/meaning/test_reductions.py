@@ -2,7 +2,7 @@
 
 from ebbflow.columns.schema import BOOLEAN, DATE, DOUBLE, LONG, STRING
 from tests.meaning.claims import claim
-from tests.meaning.programs import DECIMAL, ONE, call, lit, own, schema
+from tests.meaning.programs import DECIMAL, ONE, WIDE, call, lit, own, schema
 
 
 @claim(widths=(1, 2, 3), examples=30)
@@ -68,6 +68,12 @@ test_count_of_text = aggregates("count", STRING)
 test_sum_of_longs = aggregates("sum", LONG)
 test_sum_of_doubles_is_rounded_once = aggregates("sum", DOUBLE)
 test_sum_of_decimals = aggregates("sum", DECIMAL)
+test_sum_of_wide_decimals = aggregates("sum", WIDE)
+test_avg_of_wide_decimals = aggregates("avg", WIDE)
+test_min_of_wide_decimals = aggregates("min", WIDE)
+test_max_of_wide_decimals = aggregates("max", WIDE)
+test_distinct_wide_decimals = aggregates("count_distinct", WIDE)
+test_mode_of_wide_decimals = aggregates("mode", WIDE)
 test_avg_of_longs_is_a_double = aggregates("avg", LONG)
 test_avg_of_doubles = aggregates("avg", DOUBLE)
 test_min_of_longs = aggregates("min", LONG)

@@ -8,7 +8,7 @@ from ebbflow.columns.schema import LONG
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError
-from ebbflow.runtime.oracle import Values
+from ebbflow.runtime.oracle.values import Values
 from ebbflow.times.frontier import before
 from tests.meaning.cases import make_case
 from tests.meaning.histories import dealt, joined, random_antichain

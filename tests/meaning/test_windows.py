@@ -3,7 +3,7 @@
 from ebbflow.columns.schema import DATE, DOUBLE, LONG, STRING
 from ebbflow.dataflow.nodes import Frame, WindowFunction
 from tests.meaning.claims import claim
-from tests.meaning.programs import DECIMAL, schema
+from tests.meaning.programs import DECIMAL, WIDE, schema
 from tests.meaning.test_loops import bounded
 
 RUNNING = Frame("range", None, 0)
@@ -66,12 +66,16 @@ test_ranges_descending = windows(*SUMS, order="-b")
 test_ranges_with_nulls_last = windows(*SUMS, order="b!")
 test_ranges_of_doubles = windows(*SUMS, b=DOUBLE, examples=20)
 test_ranges_of_decimals = windows(*SUMS, b=DECIMAL)
+test_ranges_of_wide_decimals = windows(*SUMS, b=WIDE, examples=5)
 test_ranges_of_dates = windows(*(over("count", "b", frame=frame) for frame in RANGES), b=DATE)
 test_sums_of_doubles = windows(
     *(over(op, "b", frame=Frame("rows", -1, 1)) for op in ("sum", "avg", "max")), order="c", b=DOUBLE, widths=(1,)
 )
 test_sums_of_decimals = windows(
     *(over(op, "b", frame=RUNNING) for op in ("sum", "avg", "max")), order="c", b=DECIMAL, widths=(1,)
+)
+test_sums_of_wide_decimals = windows(
+    *(over(op, "b", frame=RUNNING) for op in ("sum", "avg", "max", "last_value")), order="c", b=WIDE, widths=(1,)
 )
 test_extremes_of_text_go_by_text = windows(
     over("min", "c", frame=Frame("rows", -1, 1)), over("max", "c", frame=RUNNING), widths=(1,)

@@ -88,25 +88,25 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "hour ignores the zone",
-            "expressions/interpreter.py",
-            "        if call.op in operations.CLOCKS:\n",
-            "        if call.op in operations.CLOCKS[:3]:\n",
+            "expressions/program.py",
+            "    if call.op in operations.CLOCKS:\n",
+            "    if call.op in operations.CLOCKS[:3]:\n",
         ),
         SESSIONS,
     ),
     (
         Mutant(
             "the day of an instant is that of UTC",
-            "expressions/interpreter.py",
-            "            days = self.step(FLOORDIV, self.clock(TO_LOCAL, x, zone), word(MICROSECONDS_A_DAY))\n",
-            "            days = self.step(FLOORDIV, x, word(MICROSECONDS_A_DAY))\n",
+            "expressions/write_casts.py",
+            "        days = w.step(o.FLOORDIV, w.clock(o.TO_LOCAL, x, zone), word(MICROSECONDS_A_DAY))\n",
+            "        days = w.step(o.FLOORDIV, x, word(MICROSECONDS_A_DAY))\n",
         ),
         SESSIONS,
     ),
     (
         Mutant(
             "instants name no zone in Arrow",
-            "columns/lanes.py",
+            "columns/lanes_out.py",
             '    "timestamp": pa.timestamp("us", "UTC"),',
             '    "timestamp": pa.timestamp("us"),',
         ),
@@ -133,8 +133,8 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "text beside an instant is read in UTC",
-            "expressions/operations.py",
-            "    return target != TIMESTAMP or m.names_zone(str(text.value))\n",
+            "expressions/typing_rules.py",
+            "    return target != TIMESTAMP or names_zone(str(text.value))\n",
             "    return True\n",
         ),
         PLANS,

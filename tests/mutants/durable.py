@@ -57,7 +57,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "nothing tells that the newest record is gone",
-            "durable/ledger.py",
+            "durable/records.py",
             '    if len(newest) >= manifest.get("kept", 0):\n',
             "    if len(newest) >= 1:\n",
         ),
@@ -76,7 +76,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a directory with parts of a checkpoint and no manifest is empty",
-            "durable/ledger.py",
+            "durable/records.py",
             "    if any(name in DIRECTORIES for name in found) and not is_begun:\n",
             "    if any(steps_of(store)) and not is_begun:\n",
         ),
@@ -94,7 +94,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "files of earlier steps are not looked for",
-            "durable/ledger.py",
+            "durable/records.py",
             "    for record in kept:\n",
             "    for record in kept[:0]:\n",
         ),
@@ -103,7 +103,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a rewind takes the number of a record that is gone",
-            "durable/ledger.py",
+            "durable/checking.py",
             "        number += KEPT - len(newest_of(store.names(LEDGER)))\n",
             "",
         ),
@@ -124,8 +124,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "close does not wait for its turn",
             "frontend/running/session.py",
-            '        self._at.turns.take("close", self._close_now)\n',
-            "        self._close_now()\n",
+            '        self._at.turns.take("close", stepping.close, self._at)\n',
+            "        stepping.close(self._at)\n",
         ),
         THREADS,
     ),
@@ -133,18 +133,18 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the end of a with block does not wait for its turn",
             "frontend/running/session.py",
-            '        self._at.turns.take("close", self._let_go)\n',
-            "        self._let_go()\n",
+            '        self._at.turns.take("close", stepping.release, self._at)\n',
+            "        stepping.release(self._at)\n",
         ),
         THREADS,
     ),
     (
         Mutant(
             "changes are gone before they are handed out",
-            "frontend/running/session.py",
-            "        if as_spark:\n            table = on_spark.as_frame(self, table)\n        shown.unread = []",
-            "        shown.unread = []\n        if as_spark:\n            table = on_spark.as_frame(self, table)\n"
-            "        shown.unread = []",
+            "frontend/running/results.py",
+            "    if as_spark:\n        table = on_spark.as_frame(here, table)\n    shown.unread = []",
+            "    shown.unread = []\n    if as_spark:\n        table = on_spark.as_frame(here, table)\n"
+            "    shown.unread = []",
         ),
         THREADS,
     ),
@@ -230,7 +230,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a record is believed without its hash",
-            "durable/ledger.py",
+            "durable/records.py",
             "        if rest or digest_of(text).encode() != digest:\n",
             "        if rest:\n",
         ),
@@ -239,7 +239,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a record of another checkpoint counts",
-            "durable/ledger.py",
+            "durable/records.py",
             'content.get("step") != number or content.get("of") != manifest["id"]',
             'content.get("step") != number',
         ),
@@ -377,7 +377,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "the program is not compared",
-            "runtime/kept_local.py",
+            "runtime/made_by.py",
             "    if before != after:\n",
             "    if len(before) > 10**6:\n",
         ),
@@ -386,7 +386,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "only the first lines are looked at",
-            "durable/image.py",
+            "durable/changed_lines.py",
             "        if i >= known or rows[i, 0] != one or rows[i, 1] != other:\n",
             "        if i >= known or (i < 128 and (rows[i, 0] != one or rows[i, 1] != other)):\n",
         ),
@@ -494,7 +494,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "expressions keep another process's pool",
-            "engine/worker.py",
+            "engine/plan_layout.py",
             "        self.pool_words += [at + int(i) for i in np.flatnonzero(steps == self.pool.address)]\n",
             "",
         ),
@@ -557,7 +557,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a missing value is taken in",
-            "frontend/running/input_buffer.py",
+            "frontend/running/intake.py",
             "        if self.schema.never_null:\n",
             "        if False:\n",
         ),
@@ -566,8 +566,8 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "Arrow's nulls are not looked for",
-            "frontend/running/input_buffer.py",
-            "        return any((lanes[i] == NULL).any() for i in self._never_null)\n",
+            "frontend/running/intake.py",
+            "        return any((lanes[self.schema.starts[i]] == NULL).any() for i in self._never_null)\n",
             "        return False\n",
         ),
         "tests/frontend/test_not_null.py",

@@ -194,6 +194,24 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant("the page follows over an edit", f"{HERE}/page.mjs", "  if (data.live) following(false);\n", ""),
         f"{SERVING}::test_the_page_shows_each_step_until_the_reader_edits",
     ),
+    (
+        Mutant(
+            "a cell names the rows of the chosen one",
+            f"{HERE}/page.mjs",
+            "inOrder(new Map(changesShown(timeOf(x, y))))",
+            "inOrder(new Map(changesShown(state.cell)))",
+        ),
+        f"{PAGE}::test_the_rows_stand_in_their_cells_where_there_is_room",
+    ),
+    (
+        Mutant(
+            "buttons go out of sight",
+            f"{HERE}/page.css",
+            "white-space: nowrap; position: sticky; right: 0;",
+            "white-space: nowrap;",
+        ),
+        f"{PAGE}::test_long_values_and_large_times_stay_readable",
+    ),
 ]
 
 

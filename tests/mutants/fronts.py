@@ -83,7 +83,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "times of edits are compared as they are written",
-            FORMATS,
+            "pipeline/shaping.py",
             '        order = [(self._time(name), cast("DataType", LongType())) for name in self.source.time]\n',
             '        order = [self._envelope_or(name, "time") for name in self.source.time]\n',
         ),
@@ -92,7 +92,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "digits of a decimal are rounded away",
-            FORMATS,
+            "pipeline/casting.py",
             "    return F.when(finer == value, value)\n",
             "    return value\n",
         ),
@@ -101,7 +101,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a time of day is today's",
-            FORMATS,
+            "pipeline/casting.py",
             '    says_all = column.rlike(MIDNIGHT if wanted.name == "date" else YEAR_FIRST)\n',
             '    says_all = column.rlike(MIDNIGHT) if wanted.name == "date" else F.lit(True)\n',
         ),

@@ -32,7 +32,30 @@ GROWTH = "tests/algorithms/test_growth.py::test_a_load_is_near_linear_and_a_chan
 
 WINDOW = "tests/operators/reduce/test_window_changes.py::test_a_change_is_answered_as_if_everything_were_computed"
 
+STEADY = "tests/operators/reduce/test_steady.py::test_what_is_steady_has_one_answer_with_its_changes_and_without"
+
 MUTANTS = [
+    Mutant(
+        "what a slice takes of a value is not counted against it",
+        "operators/reduce/steady.py",
+        "                if diff_of(e.stamp) < 0 and same(e.lanes, lanes, nv):\n",
+        "                if diff_of(e.stamp) < -99 and same(e.lanes, lanes, nv):\n",
+        test=f"{STEADY}[first-1]",
+    ),
+    Mutant(
+        "what later rounds take of a value is not counted against it",
+        "operators/reduce/steady.py",
+        "            elif d < 0:\n                less += d\n",
+        "            elif d < -99:\n                less += d\n",
+        test=f"{STEADY}[first-1]",
+    ),
+    Mutant(
+        "a key whose rows may all cancel is called steady",
+        "operators/reduce/steady.py",
+        "    return not bagged or least_rows(worker, segment, w, rounds) > 0\n",
+        "    return True\n",
+        test=f"{STEADY}[least-1]",
+    ),
     Mutant(
         "a change of a window reaches no row before it",
         "operators/reduce/window_changes.py",
@@ -44,7 +67,21 @@ MUTANTS = [
         "what is before a running sum is forgotten",
         "operators/reduce/window_changes.py",
         "    sums = sums_before(worker, window, index, start, step)\n",
-        "    sums = Total(0)\n",
+        "    sums = sums_before(worker, window, index, 0, step)\n",
+        test=f"{WINDOW}[running rows-b]",
+    ),
+    Mutant(
+        "each turn of a worker begins with full fuel",
+        "engine/round_robin.py",
+        "            worker = Worker(at[i])\n            reason = walk(worker)\n",
+        "            worker = Worker(at[i])\n            worker.fuel = fuel\n            reason = walk(worker)\n",
+        test="tests/engine/test_round_robin.py::test_fuel_is_for_all_turns_together_so_that_a_long_loop_comes_back",
+    ),
+    Mutant(
+        "a running total that moves is taken for one that stays",
+        "operators/reduce/running_totals.py",
+        "        if count != 0 or total != 0:\n",
+        "        if count > 99:\n",
         test=f"{WINDOW}[running rows-b]",
     ),
     Mutant(
@@ -63,10 +100,38 @@ MUTANTS = [
     ),
     Mutant(
         "an index stays as a refused step left it",
-        "engine/walk.py",
+        "engine/undo.py",
         "    undo_indexes(worker)\n",
         "",
         test="tests/operators/reduce/test_window_changes.py::test_a_refused_step_leaves_an_index_as_it_was[4]",
+    ),
+    Mutant(
+        "what a later slice folds into an index of entries is not written down",
+        "trace/entry_index.py",
+        "        if not is_first and worker.saves_segments:\n",
+        "        if is_first and worker.saves_segments:\n",
+        test="tests/trace/test_entry_index.py::test_an_advance_of_several_slices_is_undone",
+    ),
+    Mutant(
+        "a join does not read the last chunk of an index",
+        "operators/join/product_rule.py",
+        "    chunks = index.chunks if index else 0\n",
+        "    chunks = index.chunks - 1 if index else 0\n",
+        test="tests/operators/test_hubs.py::test_an_index_shows_at_every_time_what_looking_through_shows[join]",
+    ),
+    Mutant(
+        "nulls are among the values of a quantile",
+        "operators/reduce/order_statistics.py",
+        "    before = max(nulls, 0)\n",
+        "    before = 0\n",
+        test="tests/operators/reduce/test_order_statistics.py::test_an_answer_from_the_index_is_that_of_looking_at_all[many]",
+    ),
+    Mutant(
+        "a large key is kept in one piece",
+        "trace/entry_index.py",
+        "        if not is_first or segment.old < max(worker.index_entries, 1):\n",
+        "        if segment.old < (1 << 60):\n",
+        test="tests/operators/test_hubs.py::test_one_change_of_a_key_with_many_values_looks_at_few_of_them[join]",
     ),
     Mutant(
         "only pairs of times are joined",
@@ -105,8 +170,8 @@ MUTANTS = [
     Mutant(
         "what is owed is not looked at when it comes due",
         "operators/reduce/replay.py",
-        "(NEW if i >= old else 0)",
-        "(NEW if i >= old and diff_of(H[e + 1]) else 0)",
+        "(IS_NEW if i >= old else 0)",
+        "(IS_NEW if i >= old and diff_of(H[e + 1]) else 0)",
     ),
     Mutant(
         "new times do not meet stored input",
@@ -123,18 +188,18 @@ MUTANTS = [
     Mutant(
         "buffered times are advanced too far",
         "operators/reduce/replay.py",
-        "            meet[k] = least\n",
-        "            meet[k] = least + 1\n",
+        "        meet[k] = least\n",
+        "        meet[k] = least + 1\n",
     ),
     Mutant(
         "buffered times are advanced past moments to come",
         "operators/reduce/replay.py",
-        "                least = min(least, row_of(worker, worker.moments.pointer[i])[k])\n",
+        "            least = min(least, row_of(worker, worker.moments.pointer[i])[k])\n",
         "",
     ),
     Mutant(
         "owed times that are not due yet are dropped",
-        "engine/walk.py",
+        "engine/feed.py",
         """            p = reserve(worker, v, v.length + 3) + v.length
             p[0] = record
             p[1] = side[at + 1]
@@ -145,7 +210,7 @@ MUTANTS = [
     ),
     Mutant(
         "moments are visited in no order",
-        "operators/reduce/replay.py",
+        "operators/reduce/times_to_visit.py",
         "        if not rank_before(worker, rank, p[up]):\n",
         "        if up >= 0:\n",
     ),
@@ -220,9 +285,9 @@ MUTANTS = [
     ),
     Mutant(
         "long histories are merged without what came before",
-        "operators/join/product_rule.py",
-        "        gx[1] = was + a\n",
-        "        gx[1] = a\n",
+        "operators/join/histories.py",
+        "        gx.sum = was + a\n",
+        "        gx.sum = a\n",
     ),
     Mutant(
         "a retraction is lost",
@@ -239,8 +304,8 @@ MUTANTS = [
     Mutant(
         "null keys match in joins",
         "operators/join/product_rule.py",
-        "            return\n",
-        "            break\n",
+        "        if record.lanes[k] == NULL:\n            return\n",
+        "        if record.lanes[k] == NULL:\n            break\n",
     ),
     Mutant(
         "feedback without an increment",
@@ -250,7 +315,7 @@ MUTANTS = [
     ),
     Mutant(
         "a block of rows that goes round stays where it was",
-        "operators/edges.py",
+        "operators/pour.py",
         """    rounds = rounds_behind(worker, node, edge, rounds, ranks[0])
     if rounds < 0:
         return
@@ -260,7 +325,7 @@ MUTANTS = [
     ),
     Mutant(
         "a value that goes takes its neighbour along",
-        "trace/segment.py",
+        "trace/folding.py",
         "                copy_words(p + o * w, Words(g), w)\n",
         "",
     ),
@@ -323,7 +388,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows held for a later time are let go",
-        "operators/edges.py",
+        "operators/deliver.py",
         """    n = v.length
     if n == 0:
         return
@@ -348,7 +413,7 @@ MUTANTS = [
     ),
     Mutant(
         "folding forgets that entries are of different rounds",
-        "trace/segment.py",
+        "trace/folding.py",
         """        g.rounds == e.rounds
         and (g.stamp >> DIFF_BITS) == (e.stamp >> DIFF_BITS)
 """,
@@ -356,7 +421,7 @@ MUTANTS = [
     ),
     Mutant(
         "a refused step leaves its entries behind",
-        "engine/walk.py",
+        "engine/undo.py",
         "                    segment.length = segment.old\n",
         "                    segment.length += 0\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
@@ -395,14 +460,14 @@ MUTANTS = [
     ),
     Mutant(
         "times in any order are merged as on a line",
-        "operators/join/product_rule.py",
+        "operators/join/histories.py",
         "    line = worker.chain_from\n",
         "    line = 0\n",
         claim="test_long_histories_of_one_key_meet_where_both_have_been_seen",
     ),
     Mutant(
         "what a refused advance folded stays folded",
-        "trace/segment.py",
+        "trace/append.py",
         "    if keeps and worker.general:\n",
         "    if keeps and worker.general < 0:\n",
         claim="test_a_refused_step_leaves_everything_as_it_was",
@@ -423,7 +488,7 @@ MUTANTS = [
     ),
     Mutant(
         "a join that was put off tells what was there before once more",
-        "operators/join/product_rule.py",
+        "operators/join/deferred.py",
         "    merge_histories(worker, join, on_left, key, d, n, w"
         ", rounds, rounds + 1, others, table.widths[family], 0)\n",
         "    merge_histories(worker, join, on_left, key, d, n, w"
@@ -442,7 +507,7 @@ MUTANTS = [
         "engine/walk.py",
         "        elif most < 0 or k < most:\n",
         "        else:\n",
-        claim="test_rows_that_wait_are_there",
+        claim="test_rows_that_wait_longer",
     ),
     Mutant(
         "rows that waited side by side before there were parts are forgotten",
@@ -469,7 +534,7 @@ MUTANTS = [
     ),
     Mutant(
         "what joins have to say in the midst of many visits is said twice",
-        "operators/edges.py",
+        "operators/flush.py",
         """        if is_heavy(worker, Node(p[2 * i])):
             flush(worker, Node(p[2 * i]))
 
@@ -491,7 +556,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not meet after a join has sent rows",
-        "engine/worker.py",
+        "engine/plan_layout.py",
         "(source.left, source.right) if side] if source.kind == kinds.JOIN else [source]",
         "(source.left, source.right) if side] if source.kind < 0 else [source]",
         runtime="local-2",
@@ -504,7 +569,7 @@ MUTANTS = [
     ),
     Mutant(
         "entries that are folded one by one are not put in order",
-        "trace/segment.py",
+        "trace/folding.py",
         "        at = p + first_from(p, 0, m, w, e.lanes, e.rounds + 1) * w\n",
         "        at = end\n",
     ),
@@ -597,7 +662,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is left of a refused step stays where memory ran out",
-        "engine/walk.py",
+        "engine/undo.py",
         "                if segment.stamp >= worker.first:\n",
         "                if segment.stamp > worker.first:\n",
         runtime="starved-2",
@@ -610,46 +675,32 @@ MUTANTS = [
         runtime="starved-1",
     ),
     Mutant(
-        "a sum of decimals keeps its precision",
-        "operators/reduce/answers.py",
-        "        fit = int_fits_decimal(acc)\n",
-        "        fit = int_fits(acc)\n",
-        claim="test_decimals_near_their_end_are_right_or_refused and sums",
-    ),
-    Mutant(
         "a mean of decimals is cut off, not rounded",
         "columns/exact_sums.py",
         "    if not below(rest * 2, d):\n        found += 1\n",
         "",
-        claim="test_decimals_near_their_end_are_right_or_refused and means",
+        claim="test_a_mean_of_decimals_is_rounded",
     ),
     Mutant(
-        "a mean of decimals of more than 18 digits is said",
-        "operators/reduce/answers.py",
-        "            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL\n",
-        "            fit = True\n",
+        "a mean of decimals of more digits than its type has is said",
+        "columns/wide_sums.py",
+        "    if inside and is_below(high, low, t1, t0):\n",
+        "    if inside:\n",
         claim="test_decimals_near_their_end_are_right_or_refused and sums",
     ),
     Mutant(
         "decimals are compared without regard to their scales",
-        "expressions/interpreter.py",
-        "        unit = 10 ** abs(up) if abs(up) <= DIGITS else UNBOUNDED\n",
-        "        unit = 1\n",
+        "expressions/program.py",
+        "    unit = 10 ** abs(up) if abs(up) <= DIGITS else o.NO_POWER\n",
+        "    unit = 1\n",
         claim="test_decimals_near_their_end_are_right_or_refused and compared",
     ),
     Mutant(
-        "what decimals add up to is not limited",
-        "expressions/interpreter.py",
-        "        return self.step(LIMIT, self.step(INT_STEPS[call.op], *args), into=into)\n",
-        "        return self.step(INT_STEPS[call.op], *args, into=into)\n",
-        claim="test_decimals_near_their_end_are_right_or_refused and computed",
-    ),
-    Mutant(
         "a quotient of decimals has a digit too few",
-        "expressions/interpreter.py",
+        "expressions/program.py",
         "word(call.type.scale + y.scale - x.scale)",
         "word(call.type.scale + y.scale - x.scale - 1)",
-        claim="test_decimals_near_their_end_are_right_or_refused and computed",
+        claim="test_a_quotient_of_short_decimals_has_the_digits_of_its_type",
     ),
     Mutant(
         "a total that does not fit on the way is refused",
@@ -673,7 +724,7 @@ MUTANTS = [
     ),
     Mutant(
         "copies that an entry cannot hold are kept",
-        "trace/segment.py",
+        "trace/append.py",
         "    if diff <= DIFF_AT_MOST and diff >= -DIFF_AT_MOST:\n",
         "    if diff != 0:\n",
         runtime="one",

@@ -17,19 +17,19 @@ from tests.mutants.mutants import Mutant
 PLANTED = [
     Mutant(
         "columns behind a filter that took in a selection are read by name",
-        "dataflow/lower.py",
-        "        columns = tuple(substitute(expr, given) for expr in later.columns)\n",
+        "dataflow/plan.py",
+        "        columns = tuple(substituted(expr, given) for expr in later.columns)\n",
         "        columns = tuple(e if self.condition else substitute(e, given) for e in later.columns)\n",
     ),
     Mutant(
         "a selection is taken in by position from the right",
-        "dataflow/lower.py",
+        "dataflow/plan.py",
         "        given = {field.name: self.columns[i] for i, field in enumerate(later.schema)}\n",
         "        given = {field.name: self.columns[~i] for i, field in enumerate(later.schema)}\n",
     ),
     Mutant(
         "rows behind a rename count as placed by their new names",
-        "dataflow/lower.py",
+        "dataflow/plan.py",
         "        return tuple(self.source.schema.names[i] for i in places)\n",
         "        return columns if set(columns) <= set(self.source.schema.names) else None\n",
     ),
@@ -41,13 +41,13 @@ PLANTED = [
     ),
     Mutant(
         "a filter goes before a selection with the selection's names",
-        "dataflow/rewrite.py",
+        "dataflow/simplify.py",
         "n.Filter(substituted(condition, given))",
         "n.Filter(condition)",
     ),
     Mutant(
         "a selection of a join takes columns of the right under the left's name",
-        "dataflow/rewrite.py",
+        "dataflow/simplify.py",
         "                    place = {name: (side, there) for name, side, there in taken}\n",
         "                    place = {name: (side, there) for name, side, there in taken}\n"
         "                    mine = {there for _, side, there in taken if side == 0}\n"

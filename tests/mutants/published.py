@@ -11,13 +11,14 @@ from tests.mutants import durable
 from tests.mutants.mutants import Mutant
 
 HISTORIES = "tests/pipeline/test_histories.py"
-SINKS, CLAIMS, MARKS, STREAM = (f"pipeline/{name}.py" for name in ("sinks", "claims", "marks", "stream"))
+CLAIMS, MARKS, FEED, PUBLISHER = (f"pipeline/{name}.py" for name in ("claims", "marks", "feed", "publisher"))
+CHANGE_LOG, DELTA, SINK = (f"pipeline/sinks/{name}.py" for name in ("change_log", "delta_table", "sink"))
 
 PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a mark compares the step only",
-            SINKS,
+            SINK,
             '    if mark is None or mark.get("stream") != owner.id:\n        return BEGINS\n',
             '    if mark is None:\n        return BEGINS\n    if mark["step"] >= progress.step:\n        return DONE\n',
         ),
@@ -44,7 +45,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a table that missed a step is continued",
-            SINKS,
+            SINK,
             '    return FOLLOWS if mark["step"] == progress.step - 1 or progress.so_far is None else BEGINS\n',
             "    return FOLLOWS\n",
         ),
@@ -53,7 +54,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a place that is further is passed over",
-            SINKS,
+            SINK,
             '    if mark["step"] >= progress.step or mark.get("batch", -1) > progress.batch_id:\n        if replace:\n',
             '    if mark["step"] >= progress.step:\n        return DONE\n'
             '    if mark.get("batch", -1) > progress.batch_id:\n        if replace:\n',
@@ -63,7 +64,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "steps of another history of the stream count",
-            SINKS,
+            SINK,
             '    if mark["step"] == progress.step and mark.get("record", "") == progress.record:\n',
             '    if mark["step"] == progress.step:\n',
         ),
@@ -81,7 +82,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a log keeps the steps of the one before",
-            SINKS,
+            CHANGE_LOG,
             "            for old in self._steps():\n                shutil.rmtree(old)\n",
             "",
         ),
@@ -90,7 +91,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a log forgets that a step was skipped",
-            SINKS,
+            CHANGE_LOG,
             "            if step == BEGINS and set(missing) <= set(skipped):\n                step = FOLLOWS\n",
             "",
         ),
@@ -108,7 +109,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a new table begins with the last changes",
-            SINKS,
+            SINK,
             "    return changes if progress.so_far is None else progress.so_far()\n",
             "    return changes\n",
         ),
@@ -117,7 +118,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "Delta's numbers are set on the session that is given",
-            SINKS,
+            DELTA,
             "        mine = private(changes.sparkSession)\n",
             "        mine = changes.sparkSession\n",
         ),
@@ -126,7 +127,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "the copy of a session becomes that of every RDD",
-            SINKS,
+            DELTA,
             "    mine = SparkSession.__new__(SparkSession)",
             "    mine = spark.newSession()",
         ),
@@ -153,7 +154,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "dead letters are named by their batch alone",
-            STREAM,
+            FEED,
             'self.dead_letters / f"query={query_id}" / f"batch={batch_id}"',
             'self.dead_letters / f"batch={batch_id}"',
         ),
@@ -162,7 +163,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a step that is skipped is handed over",
-            STREAM,
+            PUBLISHER,
             "        if step in skipped:\n",
             "        if step in ():\n",
         ),
@@ -171,7 +172,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a state that was made anew is published over the old",
-            STREAM,
+            FEED,
             'published["of"] != self._ledger.manifest["id"]',
             'published["of"] == ""',
         ),
@@ -180,8 +181,8 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "a second copy of a row is merged into the first",
-            SINKS,
-            "        first = f\"t.{quoted[0]} = if(s.`_replaces`, s.{quoted[0]}, raise_error('{COPY}'))\"\n",
+            DELTA,
+            "        first = f\"t.{quoted[0]} = if(s.`_replaces`, s.{quoted[0]}, raise_error('{COPY_SAID}'))\"\n",
             '        first = f"t.{quoted[0]} = s.{quoted[0]}"\n',
         ),
         "tests/pipeline/test_places.py::test_a_row_that_comes_a_second_time_in_a_later_step_is_not_lost_when_one_goes",

@@ -33,10 +33,18 @@ def kernels_of(path: Path) -> dict[str, bytes]:
     return {named[0]: text_of(code) for named, code in zip(json.loads(head)["kernels"], kernels, strict=True)}
 
 
+def at_new_homes(old: dict[str, bytes], new: dict[str, bytes]) -> dict[str, bytes]:
+    """Kernels that moved to another module, by the names they have there."""
+    own = lambda name: name.rpartition(".")[2]
+    homes = {own(name): name for name in new if name not in old}
+    return {name if name in new else homes.get(own(name), name): code for name, code in old.items()}
+
+
 def main(old_path: str, new_path: str) -> int:
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     old, new = kernels_of(Path(old_path)), kernels_of(Path(new_path))
+    old = at_new_homes(old, new)
     both = [name for name in old if name in new]
     others = [name for name in both if old[name] != new[name]]
     print(f"{len(both) - len(others)} of {len(both)} kernels have the same machine code.")

@@ -203,7 +203,9 @@ import sys
 from ebbflow.native import (kernel as k, kernel_cache)
 if "--warm" in sys.argv:
     k.compile_all()
-from ebbflow.trace.heap import Heap, sum_fits, regrow
+from ebbflow.trace.diff_limits import sum_fits
+from ebbflow.trace.heap import regrow
+from ebbflow.trace.reserved_heap import Heap
 heap = Heap(1 << 26)
 assert sum_fits(2**62, 2**61) and not sum_fits(2**63 - 1, 1)
 print("numba" in sys.modules, k.bundle() is not None, kernel_cache.bundle_path())
@@ -311,7 +313,7 @@ def test_all_kernels_are_found_and_counted():
     """In a process of its own, interpreted: what is counted is decorators, not machine code."""
     program = """
 from ebbflow.native import kernel_cache as k
-assert {"ebbflow.columns.text_pool", "ebbflow.columns.exact_sums"} <= set(k.modules_with_kernels())
+assert {"ebbflow.columns.text_kernels", "ebbflow.columns.exact_sums"} <= set(k.modules_with_kernels())
 assert k.kernels() > 20
 """
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "NUMBA_DISABLE_JIT": "1"}

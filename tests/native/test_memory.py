@@ -12,13 +12,14 @@ PROGRAM = """
 from ebbflow.native.kernel import kernel
 from ebbflow.native.memory import H
 from ebbflow.trace import heap as h
+from ebbflow.trace.reserved_heap import Heap
 
 @kernel
 def touch(p):
     H[p] = H[p] + 1
     return H[p]
 
-heap = h.Heap(1 << 24)
+heap = Heap(1 << 24)
 block, other = (int(h.alloc(heap.W, 10)) for _ in range(2))
 heap.H[block : block + 10] = 41
 print(touch(block + 9))

@@ -94,7 +94,7 @@ from ebbflow.native import (kernel, kernel_cache)
 told = []
 kernel.compile_all(lambda done, total: told.append((done, total)))
 assert told[-1] == (kernel_cache.kernels(), kernel_cache.kernels())
-from ebbflow.trace.heap import sum_fits
+from ebbflow.trace.diff_limits import sum_fits
 assert sum_fits(2**62, 2**61) and not sum_fits(2**63 - 1, 1)
 print("numba" in sys.modules, kernel_cache.bundle_path())
 """

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbflow.operators import edges
 from ebbflow.operators import node as kinds
+from ebbflow.operators.exchange.receive import receive_at
 from ebbflow.trace import table as t
 from tests.operators.test_edges import Plan
 from tests.trace.heaps import entries, records
@@ -95,7 +95,7 @@ def left_by_two(rows, kind, worth, upper):
     plans[0].send(rows)
     mail = first.heap.vector(first.header.outboxes[1]).copy()
     second.header.nodes = second.heap.keep([nodes[1]])
-    edges.receive_at(second.W, second.heap.keep(mail), len(mail))
+    receive_at(second.W, second.heap.keep(mail), len(mail))
     return [left_at(plan.bench, nd) for plan, nd in zip(plans, nodes)]
 
 

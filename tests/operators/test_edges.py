@@ -7,14 +7,20 @@ from hypothesis import strategies as st
 
 from ebbflow.columns.schema import LONG, NULL
 from ebbflow.columns.text_pool import Pool
-from ebbflow.expressions.interpreter import REGISTERS, program
+from ebbflow.expressions.opcodes import REGISTERS
+from ebbflow.expressions.program import program
 from ebbflow.expressions.typed import Column
 from ebbflow.operators import block, edges
 from ebbflow.operators import node as kinds
 from ebbflow.operators.consolidate import count_rows, take_rows
+from ebbflow.operators.deliver import release_held
 from ebbflow.operators.exchange import outbox
+from ebbflow.operators.exchange.receive import receive_at
+from ebbflow.operators.flush import flush
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.diff_limits import LAST
+from ebbflow.trace.failures import ROUNDS_OVERFLOW
 from tests.meaning.programs import PAIR, call, lit
 from tests.trace.heaps import Bench, entries, records
 
@@ -48,18 +54,18 @@ class Plan:
         return nd
 
     def copy(self, *lanes):
-        return self.bench.heap.keep([block.COPY, len(lanes), *lanes])
+        return self.bench.heap.keep([block.PICK_LANES, len(lanes), *lanes])
 
     def computing(self, columns, condition=None):
         words = program(columns, condition, PAIR, Pool())
-        return self.bench.heap.keep([block.PROGRAM, self.bench.heap.keep(words), 2, 2, 1])
+        return self.bench.heap.keep([block.RUN_PROGRAM, self.bench.heap.keep(words), 2, 2, 1])
 
     def send(self, rows):
         """rows of (rounds, rank, diff, a, b) through all edges."""
         for rounds, rank, diff, *lanes in rows:
             at = kinds.emit(self.bench.W, self.source, rounds, rank, diff)
             self.bench.H[at : at + 2] = lanes
-        edges.flush(self.bench.W, self.source)
+        flush(self.bench.W, self.source)
         assert self.bench.vector(kinds.Node(self.source).buffer) == []
 
     def arrived(self, nd):
@@ -86,7 +92,7 @@ def test_every_row_goes_once_through_every_edge(rows):
     assert plan.arrived(swapped) == [(*head, b, a) for *head, a, b in rows]
     assert plan.arrived(less) == [(r, rank, -diff, a, b) for r, rank, diff, a, b in rows]
     assert plan.arrived(computed) == [(*head, b, a + b) for *head, a, b in rows if a < 2]
-    assert kinds.Node(same).least == min((row[0] for row in rows), default=h.LAST)
+    assert kinds.Node(same).least == min((row[0] for row in rows), default=LAST)
     plan.send([])
     assert plan.arrived(same) == rows
 
@@ -117,7 +123,7 @@ def test_a_round_beyond_its_field_is_refused():
     bench = plan.bench
     plan.to(kinds.PASS, add=bench.rounds(0, 1))
     plan.send([(bench.rounds(0, (1 << bench.bits) - 1), 1, 1, 0, 0)])
-    assert bench.header.error == h.ROUNDS_OVERFLOW
+    assert bench.header.error == ROUNDS_OVERFLOW
 
 
 @pytest.mark.interpreted
@@ -177,7 +183,7 @@ def test_a_row_is_held_until_its_time_is_complete_and_then_delivered_once(rows, 
     open_, shown = list(rows), []
     for upper in [*uppers, []]:
         bench.frontiers(upper=upper)
-        edges.release_held(bench.W, nd)
+        release_held(bench.W, nd)
         shown += [(bench.time(rank), diff, a) for _, rank, diff, a, _ in plan.arrived(nd)]
         kinds.Node(nd).buffer.length = 0
         closed = [row for row in open_ if not any(all(f <= x for f, x in zip(e, row[0])) for e in upper)]
@@ -213,7 +219,7 @@ def test_a_row_is_delivered_to_its_owner_at_its_own_time(general, rows):
     plans[0].send([(2, rank(first, at), diff, a, b) for at, diff, a, b in rows])
     letter = first.heap.vector(first.header.outboxes[1]).copy()
     second.header.nodes = second.heap.keep([nodes[1]])
-    edges.receive_at(second.W, second.heap.keep(letter), len(letter))
+    receive_at(second.W, second.heap.keep(letter), len(letter))
     found = [
         [(time(plan.bench, r), diff, a, b) for _, r, diff, a, b in plan.arrived(nd)] for plan, nd in zip(plans, nodes)
     ]

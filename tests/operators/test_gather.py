@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ebbflow.operators import gather as g
 from ebbflow.operators import node as kinds
-from ebbflow.trace import heap as h
-from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
+from ebbflow.trace.append import touch
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 
@@ -45,7 +45,7 @@ def key_with(bench, before, now, lanes=1):
             bench.push(sg, 2 + lanes, bench.rounds(*rounds), rank, diff, (value, -value)[:lanes])
         if updates is before:
             bench.next_slice()
-            s.touch(bench.W, sg, 2 + lanes)
+            touch(bench.W, sg, 2 + lanes)
     return nd, rc, sg
 
 
@@ -58,10 +58,10 @@ def precede(a, b):
 def test_base_and_events_are_the_history_at_these_rounds(before, now, at):
     bench = Bench(depth=2)
     _, _, sg = key_with(bench, before, now)
-    base = g.gather_total(bench.W, sg, 3, bench.rounds(*at), h.Worker(bench.W).events)
+    base = g.gather_total(bench.W, sg, 3, bench.rounds(*at), Worker(bench.W).events)
     assert base == sum(diff for rounds, _, diff, _ in before if precede(rounds, at))
     seen = [(rank, diff, 0) for rounds, rank, diff, _ in now if precede(rounds, at)]
-    assert events_of(bench, h.Worker(bench.W).events) == sorted(seen, key=lambda event: event[0])
+    assert events_of(bench, Worker(bench.W).events) == sorted(seen, key=lambda event: event[0])
 
 
 @settings(max_examples=80)
@@ -70,8 +70,15 @@ def test_values_are_listed_once_with_their_base_and_events_point_at_them(before,
     bench = Bench(depth=2)
     _, _, sg = key_with(bench, before, now, lanes)
     step = lanes + 1
-    g.gather_values(bench.W, sg, 2 + lanes, bench.rounds(*at), h.Worker(bench.W).events, h.Worker(bench.W).values)
-    words = bench.vector(h.Worker(bench.W).values)
+    g.gather_values(
+        bench.W,
+        sg,
+        2 + lanes,
+        bench.rounds(*at),
+        Worker(bench.W).events,
+        Worker(bench.W).values,
+    )
+    words = bench.vector(Worker(bench.W).values)
     rows = [words[i : i + step] for i in range(0, len(words), step)]
     values = [tuple(row[1:]) for row in rows]
     assert len(set(values)) == len(values)
@@ -81,7 +88,7 @@ def test_values_are_listed_once_with_their_base_and_events_point_at_them(before,
             base[(value, -value)[:lanes]] += diff
     found = {value: row[0] for value, row in zip(values, rows, strict=True)}
     assert {value: count for value, count in found.items() if count} == {v: c for v, c in base.items() if c}
-    events = events_of(bench, h.Worker(bench.W).events)
+    events = events_of(bench, Worker(bench.W).events)
     told = [(rank, diff, values[place]) for rank, diff, place in events]
     seen = [(rank, diff, (value, -value)[:lanes]) for rounds, rank, diff, value in now if precede(rounds, at)]
     assert told == sorted(seen, key=lambda event: event[0])
@@ -97,7 +104,7 @@ def test_a_key_owes_the_joins_with_rounds_that_do_not_precede(before, now, at):
     for _ in range(2):  # what is noted twice is owed once
         g.note_rounds(bench.W, nd, sg, 3, bench.rounds(*at))
     g.owe_noted(bench.W, nd, rc)
-    assert bench.header.owed == len(bench.pending(nd)) and not bench.vector(h.Worker(bench.W).noted)
+    assert bench.header.owed == len(bench.pending(nd)) and not bench.vector(Worker(bench.W).noted)
     owed = {bench.fields(rounds) for rounds, _ in bench.pending(nd)}
     assert owed == {tuple(map(max, rounds, at)) for rounds in held if not precede(rounds, at)}
     assert at not in owed  # what is owed lies ahead
@@ -122,7 +129,7 @@ def test_gathering_in_the_small(count):
     before = [((0,), 1, 1, i) for i in range(count)]
     now = [((0,), 3 - i % 3, 2, i) for i in range(count)] + [((1,), 1, 5, 0)]
     _, _, sg = key_with(bench, before, now)
-    g.gather_values(bench.W, sg, 3, 0, h.Worker(bench.W).events, h.Worker(bench.W).values)
-    assert bench.vector(h.Worker(bench.W).values) == [x for i in range(count) for x in (1, i)]
-    events = events_of(bench, h.Worker(bench.W).events)
+    g.gather_values(bench.W, sg, 3, 0, Worker(bench.W).events, Worker(bench.W).values)
+    assert bench.vector(Worker(bench.W).values) == [x for i in range(count) for x in (1, i)]
+    events = events_of(bench, Worker(bench.W).events)
     assert len(events) == count and [e[0] for e in events] == sorted(e[0] for e in events)

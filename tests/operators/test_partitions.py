@@ -6,8 +6,10 @@ import pytest
 import ebbflow as ebb
 from ebbflow.operators import hash_sort, partitions
 from ebbflow.operators import node as kinds
-from ebbflow.trace import heap as h
 from ebbflow.trace import packed_rows
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.reserved_heap import Heap
+from ebbflow.trace.worker_fields import Vector, Worker
 from tests.trace.heaps import Bench
 
 SEALED = {"seal_rows": 16, "keep_records": 0}  # 256 rows are very many
@@ -79,7 +81,7 @@ def test_a_row_that_is_refused_while_rows_are_parted_leaves_everything_as_it_was
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_that_are_alike_are_put_in_the_order_that_sorting_gives(seed):
     rng = np.random.default_rng(seed)
-    heap = h.Heap(1 << 26)
+    heap = Heap(1 << 26)
     n, w = int(rng.integers(1, 24)), int(rng.integers(4, 7))
     rows = np.zeros((n, w), np.int64)
     rows[:, 0], rows[:, 1], rows[:, 2 : w - 1] = 7, rng.integers(-2, 3, n), 11
@@ -124,7 +126,7 @@ def waiting(bench, rng, rows, keys, lanes, odd):
     at = bench.heap.zeros(1)
     for row in made:
         bench.H[at] = row[kinds.PendingRow.SIZE]
-        row[3] = h.hash_lanes(at, 1)
+        row[3] = hash_lanes(at, 1)
     return made
 
 
@@ -156,7 +158,7 @@ def test_parts_in_their_order_are_all_rows_in_order_and_summed(rows, keys, lanes
     found = []
     for i in range(int(packed_rows.Pack(parts).list_count)):
         n = int(partitions.take_partition(bench.W, parts, i, 1))
-        p = int(h.Worker(bench.W).bulk.pointer)
+        p = int(Worker(bench.W).bulk.pointer)
         for rank, diff, *rest in np.array(bench.H[p : p + n * (3 + lanes)]).reshape(n, 3 + lanes).tolist():
             found.append(((*rest, rank), diff))
     assert found == consolidated(made)
@@ -169,7 +171,7 @@ def test_rows_of_parts_that_wait_side_by_side_again_are_the_same(odd):
     made = waiting(bench, rng, 500, 40, 2, odd)
     parts = int(partitions.new_partitions(bench.W, nd, 500))
     partitions.partition_pending(bench.W, parts, bench.heap.keep(made.ravel()), made.size)
-    v = h.Vector(bench.heap.zeros(h.Vector.SIZE))
+    v = Vector(bench.heap.zeros(Vector.SIZE))
     bench.heap.load(v, made[:1].ravel())
     partitions.spill_partitions(bench.W, parts, v, 1)
     found = np.array(bench.vector(v)).reshape(-1, made.shape[1]).tolist()

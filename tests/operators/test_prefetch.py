@@ -4,9 +4,11 @@ from ebbflow.native.kernel import twin
 from ebbflow.operators import node as kinds
 from ebbflow.operators import prefetch
 from ebbflow.trace import batch as b
-from ebbflow.trace import heap as h
 from ebbflow.trace import spine as s
 from ebbflow.trace import table as t
+from ebbflow.trace.draft import seal
+from ebbflow.trace.merging import add_batch
+from ebbflow.trace.worker_fields import Segment, Vector
 from tests.trace.heaps import Bench
 from tests.trace.made import hash_of, make_stream
 
@@ -26,7 +28,7 @@ def bench():
         rc = int(t.add_key(bench.W, tb, bench.heap.keep([key]), hash_of(bench.heap, (key,))))
         bench.push(int(t.segment_of(tb, rc, 0)), 3, 0, 0, 1, [7])
     stream = make_stream(bench.heap, {(key,): [[(0, 0, 1, 7)]] for key in range(1, KEYS, 2)})
-    s.add_batch(bench.W, tb, b.seal(bench.W, tb, *stream))
+    add_batch(bench.W, tb, seal(bench.W, tb, *stream))
     join = bench.node(kinds.JOIN)
     kinds.Node(join).left = kinds.Node(join).right = nd
     kinds.Node(nd).readers.joins, kinds.Node(nd).readers.count = bench.heap.keep([join, 1]), 1
@@ -38,7 +40,7 @@ def words_of(bench):
     """Everything but the room in which hashes are written down."""
     words = bench.heap.words.copy()
     room = bench.header.block - bench.W + 8
-    words[room : room + prefetch.AHEAD] = 0
+    words[room : room + prefetch.KEYS_AHEAD] = 0
     return words.tolist()
 
 
@@ -69,7 +71,7 @@ def test_slots_records_and_entries_are_asked_for_and_of_sealed_keys_where_they_l
     assert {int(t.Table(tb).slots) + (int(h_) & int(t.Table(tb).mask)) for h_ in hashes} <= lines
     found = [int(prefetch.likely_record(tb, h_)) for h_ in hashes]
     for rc in filter(None, found):
-        assert {rc, int(h.Vector(t.segment_of(tb, rc, 0)).pointer)} <= lines
+        assert {rc, int(Vector(t.segment_of(tb, rc, 0)).pointer)} <= lines
     batch = int(s.Sealed(bench.vector(t.Table(tb).spine.batches)[0]).batch)
     directory = batch + int(b.Batch(batch).directory)
     down = b.HASH_BITS - int(b.Batch(batch).radix)
@@ -117,6 +119,27 @@ def test_a_table_is_far_when_it_is_large_or_has_something_sealed(bench):
     bench.header.cached_slots = 1 << 20
     assert prefetch.may_miss_cache(bench.W, bench.tb)
     assert not prefetch.may_miss_cache(bench.W, small)
+
+
+def test_a_small_table_is_far_where_all_that_is_beside_it_does_not_fit(bench):
+    small = bench.table(bench.node(kinds.REDUCE, keys=1, widths=[3]))
+    bench.header.cached_slots = 1 << 13
+    t.Table(small).mask = prefetch.NEAR_SLOTS
+    assert not prefetch.may_miss_cache(bench.W, small)
+    bench.header.live = prefetch.WORDS_A_SLOT << 13
+    assert prefetch.may_miss_cache(bench.W, small)
+    t.Table(small).mask = prefetch.NEAR_SLOTS - 1
+    assert not prefetch.may_miss_cache(bench.W, small), "the first of its keys bring the others"
+
+
+def test_of_a_long_segment_the_entries_of_the_slice_are_asked_for_too(bench, asked):
+    segment = t.segment_of(bench.tb, t.find(bench.tb, bench.heap.keep([4]), hash_of(bench.heap, (4,))), 0)
+    for value in range(50):
+        bench.push(int(segment), 3, 0, 0, 1, [100 + value])
+    there = Segment(segment)
+    there.old = 40
+    prefetch.prefetch_keys(bench.W, bench.tb, 0, bench.heap.keep([hash_of(bench.heap, (4,))]), 1, 1)
+    assert there.length == 51 and int(there.pointer) + 3 * 40 in asked
 
 
 def test_a_record_without_entries_has_none_to_ask_for():

@@ -3,8 +3,8 @@
 Cells run in order in one namespace, as a kernel runs them: what is printed is a stream, what the last expression gives
 is shown by its `_repr_html_` and its repr.  Our notebooks use no more, so nothing has to be installed to test them.
 
-Rule: a notebook shows only what its cells gave when they last ran.  Pictures of plans and explorer pages are shown by
-whoever opens it, and stored only as text.
+Rule: a notebook shows only what its cells gave when they last ran.  Plots and explorer pages are shown by whoever runs
+it, and stored only as text.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def _run(source: str, names: dict[str, Any], file: str, number: int) -> list[Out
         outputs.append({"name": "stdout", "output_type": "stream", "text": _lines(printed.getvalue())})
     if value is not None:
         html = getattr(value, "_repr_html_", lambda: "")()
-        data = {"text/html": _lines(html)} if html and not html.startswith(("<svg", "<iframe")) else {}
+        kind = "image/svg+xml" if html.startswith("<svg") else "text/html"  # who shows a notebook unexecuted knows both
+        data = {kind: _lines(html)} if html and not html.startswith("<iframe") else {}
         text = repr(value) if "/" not in repr(value) else f"<{type(value).__name__}>"  # no paths of this machine
         data["text/plain"] = _lines(text)
         outputs.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})

@@ -23,9 +23,12 @@ from pathlib import Path
 from unittest import mock
 
 from ebbflow.errors import PlaceTaken
-from ebbflow.pipeline import marks, sinks
+from ebbflow.pipeline import marks
 from ebbflow.pipeline.claims import owner_of
-from ebbflow.pipeline.sinks import ParquetTable, Progress
+from ebbflow.pipeline.sinks.change_log import change_log
+from ebbflow.pipeline.sinks.parquet_table import ParquetTable
+from ebbflow.pipeline.sinks.sink import Progress
+from ebbflow.pipeline.sinks.tables import table
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # files that are gone in milliseconds need no disk
 CRASHES = ("write", "create", "point", "settle", "sync")
@@ -237,7 +240,7 @@ class History:
 
     def made(self, place, replace):
         text = spellings(place.path, self.rng)
-        return sinks.table(text, replace=replace) if place.kind == "table" else sinks.change_log(text, replace=replace)
+        return table(text, replace=replace) if place.kind == "table" else change_log(text, replace=replace)
 
     def publish(self, stream, place, sink):
         """Hand over the last step; what the place then holds is what the model says."""

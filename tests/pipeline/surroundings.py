@@ -25,6 +25,8 @@ from pyspark.sql.conf import RuntimeConfig
 
 from ebbflow import interrupts
 
+# Spark sets it itself, on the thread that makes a plan with a shuffle: every query of the user's does, a `count` too.
+SPARKS_OWN = {"__fetch_continuous_blocks_in_batch_enabled"}
 SIGNALS = [number for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
@@ -62,9 +64,10 @@ def of_session(spark):
 def of_thread(spark):
     """What Spark keeps for each thread; a stream's own threads have Spark's own."""
     properties = spark.sparkContext._jsc.sc().getLocalProperties()
+    names = {str(name) for name in properties.stringPropertyNames()} - SPARKS_OWN
     active = SparkSession.getActiveSession()
     return {
-        "properties": {str(name): str(properties.getProperty(name)) for name in properties.stringPropertyNames()},
+        "properties": {name: str(properties.getProperty(name)) for name in names},
         "active session": active is None or active._jsparkSession.sessionUUID() == spark._jsparkSession.sessionUUID(),
     }
 

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import ebbflow as ebb
 from tests.house.layers import ROOT
 
+CATALOG = ("--conf", "spark.sql.catalogImplementation=hive")  # one that outlives a run, as the page says
 NEEDED = ("grpc", "grpc_status", "google.rpc", "zstandard", "yaml")  # Spark Connect's, which PySpark does not install
 
 
@@ -49,7 +50,7 @@ def test_a_kept_view_is_a_dataset_of_a_pipeline_and_its_changes_come_once(tmp_pa
     flow = ebb.Dataflow()
     orders = flow.input("orders", "city string, price double")
     flow.output("revenue", orders.group_by("city").agg(total=ebb.sum("price")))
-    command = [str(Path(sys.executable).with_name("spark-pipelines")), "run", "--spec", "spark-pipeline.yml"]
+    command = [str(Path(sys.executable).with_name("spark-pipelines")), *CATALOG, "run"]
     around = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     around["PYSPARK_UDS_MODE"] = "true"  # a port is given ten seconds to be answered, which a busy machine may need
     with flow.run(checkpoint=tmp_path / "kept", history=100) as live:

@@ -8,8 +8,8 @@ import pytest
 from ebbflow.columns.ddl import schema_of
 from ebbflow.errors import DamagedFile
 from ebbflow.pipeline import marks
+from ebbflow.pipeline.feed import Feed
 from ebbflow.pipeline.latest import Outdone
-from ebbflow.pipeline.stream import Feed
 
 
 def feed(place, delivery):

@@ -1,5 +1,7 @@
 """Claims about DataFrames that are kept: streams, tables with a change feed, tables that stand still, joins of them."""
 
+import shutil
+
 import pytest
 
 import ebbflow as ebb
@@ -87,6 +89,19 @@ def test_a_delta_table_brings_its_changes_itself(spark, tmp_path):
         seen.append(rows_of(spark.read.parquet(str(tmp_path / "totals"))) == rows_of(totals))
     assert seen == [True, True]
     assert "orders (customer, price): a Delta table, by its change feed" in fresh.explain()
+
+
+@pytest.mark.slow
+def test_a_delta_table_without_a_change_feed_is_said_to_stand_still(spark, tmp_path):
+    parts.need_connector(spark, "delta")
+    place = str(tmp_path / "orders")
+    spark.range(3).write.format("delta").save(place)
+    fresh = to_its_end(spark.read.format("delta").load(place).groupBy().sum("id"), tmp_path)
+    assert fresh.explain().splitlines()[1] == (
+        "  orders (id): taken in once; it stands still (a Delta table whose property delta.enableChangeDataFeed is not "
+        "true)"
+    )
+    assert rows(fresh) == [(3, 1)]
 
 
 def test_a_table_changes_as_it_is_said(spark, tmp_path, customers):
@@ -177,3 +192,126 @@ def test_refusals_come_before_anything_runs(spark, tmp_path, customers):
     with pytest.raises(DataFrameError, match="a random sample is not supported"):
         ebb.keep(customers.sample(0.5), checkpoint=str(tmp_path / "kept"))
     assert not (tmp_path / "kept").exists()
+
+
+def test_changes_that_do_not_fit_their_table_are_refused_before_anything_runs(spark, tmp_path, customers):
+    place = str(tmp_path / "feed")
+    (tmp_path / "feed").mkdir()
+    stream = lambda schema: ebb.append(spark.readStream.schema(schema).json(place))
+    df = customers.groupBy("name").count()
+    for said, problem in (
+        ("customers", 'changes= gives the table "customers" a str, which does not say how rows change.'),
+        (customers, 'changes= gives the table "customers" a DataFrame, which does not say how rows change.'),
+        (ebb.append(customers), 'the frame of the input "customers" is not a stream.'),
+        (
+            stream("id long, name int"),
+            'the column "name" of "customers" is a string in the table and a int in its changes.',
+        ),
+    ):
+        with pytest.raises(TypeMismatch) as found:
+            ebb.keep(df, changes={"customers": said}, checkpoint=str(tmp_path / "kept"))
+        assert found.value.what == problem and found.value.hint
+    with pytest.raises(UnknownInput) as found:
+        ebb.keep(df, changes={"customers": stream("id long, nme string")}, checkpoint=str(tmp_path / "kept"))
+    assert found.value.what == ('the DataFrame reads the column "name" of "customers", and its changes have: id, nme.')
+    assert "name" in found.value.hint or "nme" in found.value.hint
+    assert not (tmp_path / "kept" / "state").exists()
+
+
+def test_a_table_that_is_gone_when_it_is_read_is_named(spark, tmp_path):
+    place = tmp_path / "orders"
+    spark.range(3).write.parquet(str(place))
+    df = spark.read.parquet(str(place)).groupBy().sum("id")
+    place.rename(tmp_path / "moved")
+    with pytest.raises(ebb.errors.ClusterFailed, match=r'the table "orders" cannot be read: \[FAILED_READ_FILE'):
+        to_its_end(df, tmp_path)
+    flow = ebb.Dataflow()
+    flow.output("answer", flow.dataframe(df))
+    with pytest.raises(ebb.errors.ClusterFailed, match='the table "orders" cannot be read: ') as found:
+        flow.compute()
+    assert "Put it back" in found.value.hint
+
+
+NAMED = "`a b` long, `c.d` double, `e``f` string"
+
+
+def test_names_that_need_quotes_come_from_a_stream_and_go_to_a_table(spark, tmp_path):
+    place = str(tmp_path / "odd")
+    spark.createDataFrame([(1, 2.5, "x")], NAMED).write.parquet(place)
+    odd = spark.readStream.schema(NAMED).parquet(place)
+    fresh = to_its_end(odd, tmp_path, ebb.table(str(tmp_path / "kept odd")))
+    assert rows(fresh) == [(1, 2.5, "x", 1)]
+    assert spark.read.parquet(str(tmp_path / "kept odd")).columns == ["a b", "c.d", "e`f"]
+
+
+def put(spark, place, row, schema):
+    writer = spark.createDataFrame([row], schema).write.format("delta").mode("overwrite")
+    writer.option("overwriteSchema", "true").save(place)
+
+
+@pytest.mark.slow
+def test_a_delta_table_that_is_another_one_later_is_told_in_a_sentence(spark, tmp_path):
+    parts.need_connector(spark, "delta")
+    place = str(tmp_path / "orders")
+    feed = "tblproperties (delta.enableChangeDataFeed = true)"
+    spark.sql(f"create table delta.`{place}` (id long, city string, price double) using delta {feed}")
+    df = lambda: spark.read.format("delta").load(place).groupBy("city").count()
+    gone = df()
+    to_its_end(df(), tmp_path)
+    put(spark, place, (1, "Bern"), "id long, city string")  # a column that is not read is lost
+    with pytest.raises(ebb.errors.ClusterFailed) as found:
+        to_its_end(df(), tmp_path)
+    assert found.value.what.startswith(
+        "a Delta table has other columns or types than when it was first read: [DELTA_SCHEMA_CHANGED"
+    )
+    assert found.value.hint == (
+        "Begin anew: another checkpoint, and replace=True for what it publishes to. Everything is then taken in again."
+    )
+    shutil.rmtree(place)
+    with pytest.raises(ebb.errors.ClusterFailed) as found:
+        to_its_end(gone, tmp_path)
+    assert found.value.what.startswith('the table "orders" cannot be read: [DELTA')
+    assert found.value.hint == "Put it back where it was, and start again."
+
+
+def test_a_file_that_is_not_as_the_schema_says_is_told_in_a_sentence(spark, tmp_path):
+    place = str(tmp_path / "orders")
+    orders = lambda: spark.readStream.schema("n int, price double").parquet(place).groupBy("n").sum("price")
+    spark.createDataFrame([(1, 2.5)], "n int, price double").write.parquet(place)
+    to_its_end(orders(), tmp_path)
+    spark.createDataFrame([("a", 2.5)], "n string, price double").write.mode("append").parquet(place)
+    with pytest.raises(ebb.errors.ClusterFailed) as found:
+        to_its_end(orders(), tmp_path)
+    assert found.value.what.startswith("a file cannot be read as the schema says: [FAILED_READ_FILE")
+    assert found.value.hint == "Take it away or write it anew, and start again."
+
+
+def test_a_directory_of_a_stream_that_is_gone_is_told_in_a_sentence(spark, tmp_path):
+    orders = Files(tmp_path / "orders", "customer long, price double", spark)
+    orders.put((1, 2.5))
+    totals = orders.frame().groupBy("customer").sum("price")
+    to_its_end(totals, tmp_path)
+    shutil.rmtree(tmp_path / "orders")
+    with pytest.raises(ebb.errors.ClusterFailed, match="the directory of a stream is gone: ") as found:
+        to_its_end(totals, tmp_path)
+    assert found.value.hint == "Put it back, and start again."
+
+
+def test_a_watermark_is_refused_as_it_was_written(spark, tmp_path):
+    events = Files(tmp_path / "events", "at timestamp, v long", spark)
+    late = events.frame().withWatermark("at", "1 hour").groupBy("v").count()
+    with pytest.raises(DataFrameError) as found:
+        ebb.keep(late, checkpoint=str(tmp_path / "kept"))
+    assert found.value.what == (
+        "a watermark (Spark drops the rows behind it) is not supported, in EventTimeWatermark at: timestamp, 1 hours."
+    )
+    assert found.value.hint == "Leave withWatermark out: every row counts here, however late it comes."
+
+
+def test_a_table_that_has_other_types_later_is_told_from_the_one_that_was_kept(spark, tmp_path):
+    place = str(tmp_path / "orders")
+    spark.createDataFrame([(1, "a")], "n int, c string").write.parquet(place)
+    to_its_end(spark.read.parquet(place).groupBy("c").agg({"n": "max"}), tmp_path)
+    spark.createDataFrame([("x", "a")], "n string, c string").write.mode("overwrite").parquet(place)
+    with pytest.raises(ebb.errors.CheckpointDiffers, match=r"orders \(n string, c string\)"):
+        to_its_end(spark.read.parquet(place).groupBy("c").agg({"n": "max"}), tmp_path)

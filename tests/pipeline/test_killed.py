@@ -12,7 +12,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 import ebbflow as ebb
-from ebbflow.pipeline.sinks import ChangeLog
+from ebbflow.pipeline.sinks.change_log import ChangeLog
 from tests.pipeline.given import degrees, run
 
 place, publish, batches = Path(sys.argv[1]), ChangeLog.publish, []

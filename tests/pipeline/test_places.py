@@ -22,7 +22,7 @@ from ebbflow.errors import (
     WrongDiff,
 )
 from ebbflow.pipeline.claims import owner_of
-from ebbflow.pipeline.sinks import Progress
+from ebbflow.pipeline.sinks.sink import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import Files, Kept, degrees, rows_of, run
 from tests.pipeline.test_redelivery import Fed

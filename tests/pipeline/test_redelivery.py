@@ -84,8 +84,8 @@ def test_a_crash_around_the_commit_loses_and_doubles_nothing(spark, tmp_path, wi
     write = marks.write
     fails = lambda *given, **more: 1 / 0
     where = {
-        "before the commit": ("ebbflow.frontend.running.session.Session._work", fails),
-        "before publishing": ("ebbflow.pipeline.sinks.ChangeLog.publish", fails),
+        "before the commit": ("ebbflow.frontend.running.stepping.work", fails),
+        "before publishing": ("ebbflow.pipeline.sinks.change_log.ChangeLog.publish", fails),
         "before the mark": (
             "ebbflow.pipeline.marks.write",
             lambda path, says: 1 / 0 if path.name == "published.json" else write(path, says),

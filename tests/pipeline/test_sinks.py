@@ -6,7 +6,8 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import MissingPackage, NotATable, TypeMismatch, UnknownColumn, WrongDiff
-from ebbflow.pipeline.sinks import Progress, summed
+from ebbflow.pipeline.sinks.parquet_table import summed
+from ebbflow.pipeline.sinks.sink import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import Kept, rows_of
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import ebbflow as ebb
 from ebbflow.errors import NotPublished, TypeMismatch
-from ebbflow.pipeline.sinks import ParquetTable
+from ebbflow.pipeline.sinks.parquet_table import ParquetTable
 from ebbflow.tools.cli import main
 from tests.parts import need_connector
 from tests.pipeline.given import Kept, rows_of

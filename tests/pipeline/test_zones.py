@@ -7,7 +7,7 @@ from datetime import datetime
 import ebbflow as ebb
 import ebbflow.functions as F
 from ebbflow.pipeline import formats
-from ebbflow.pipeline.sinks import Progress
+from ebbflow.pipeline.sinks.sink import Progress
 from tests.parts import need_connector
 from tests.pipeline.given import run
 from tests.pipeline.test_formats import kafka, message, rows

@@ -348,6 +348,8 @@ def main(arguments: list[str] | None = None) -> int:
     failures = answered = 0
     with duckdb.connect() as connection:
         for seed in range(asked.seed, asked.seed + asked.cases):
+            if seed > asked.seed and (seed - asked.seed) % 1000 == 0:
+                print(f"{seed - asked.seed} queries, {answered} compared, {failures} failures", flush=True)
             try:
                 answered += ask(connection, seed)
             except Exception as problem:  # whatever it is, the next query is asked

@@ -6,8 +6,8 @@ from tests.relational import random_sql
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB, which answers the same queries, is not installed")
 
-QUERIES = 200
-PART = 50
+QUERIES = 1000
+PART = 100
 
 
 @pytest.mark.parametrize("first", range(0, QUERIES, PART))

@@ -1,11 +1,12 @@
 """SQL means what DuckDB says it means, at every time, while rows come and go."""
 
 import datetime
+from decimal import Decimal
 
 import pytest
 
 import ebbflow as ebb
-from ebbflow.errors import StepRefused
+from ebbflow.errors import SqlError, StepRefused
 from tests.relational.against_duckdb import compare
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB, which answers the same queries, is not installed")
@@ -295,3 +296,39 @@ def test_a_doubled_quote_in_a_text_is_a_quote(text, read):
 def test_a_query_that_ends_too_early_is_refused_in_words():
     with pytest.raises(ebb.EbbflowError, match=r'something is missing, near "where" \(line 1, column 21\)'):
         ebb.Dataflow().sql("select a from t where")
+
+
+def test_parts_of_structs_are_named_with_their_table_and_all_at_once():
+    flow = flow_of(t="k long, s struct<p:long,q:struct<r:string>>", u="k long")
+    row = (1, {"p": 5, "q": {"r": "x"}})
+    asked = {
+        "select t.s.p, s.q.r, t.s.q.r as again from t": ([5, "x", "x"], "p r again"),
+        "select s.*, k from t": ([5, {"r": "x"}, 1], "p q k"),
+        "select t.s.* from t join u on t.s.p = u.k + 4": ([5, {"r": "x"}], "p q"),
+        "select q.* from (select s.q from t)": (["x"], "r"),
+    }
+    for number, query in enumerate(asked):
+        flow.output(f"out{number}", flow.sql(query))
+    found = flow.compute(t=[row], u=[(1,)])
+    for number, (values, names) in enumerate(asked.values()):
+        table = found[f"out{number}"]
+        assert table.columns[:-1] == names.split() and table.rows() == [(*values, 1)]
+    for query in ("select t.z.p from t", "select t.k.p from t", "select k.* from t", "select s.* except (p) from t"):
+        with pytest.raises(SqlError):
+            flow.sql(query)
+
+
+def test_aggregates_are_called_as_they_are_written():
+    flow = flow_of(t="k long")
+    assert flow.sql("select percentile(k, 0.5), Max_By(k, k) + 1 from t").columns == [
+        "percentile(k, 0.5)",
+        "max_by(k, k) + 1",
+    ]
+
+
+def test_whole_numbers_beyond_a_long_are_decimals():
+    flow = flow_of(t="k decimal(38,0)")
+    flow.output("out", flow.sql("select k + 12345678901234567890 as n from t where k < 100000000000000000000"))
+    assert flow.compute(t=[(Decimal(10) ** 19,), (Decimal(10) ** 20,)])["out"].rows() == [
+        (Decimal("22345678901234567890"), 1)
+    ]

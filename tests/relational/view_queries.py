@@ -1385,3 +1385,67 @@ _views(
     "select x from generate_series(3, 1) g(x)",
     "select x from generate_series(1 + 1, 2 * 3) g(x)",
 )
+
+_views(
+    "nested",
+    ("select status, array_agg(id order by id, qty) filter (where id > 2) as ids from orders group by status",
+     "select status, coalesce(array_agg(id order by id, qty) filter (where id > 2), []) as ids from orders"
+     " group by status"),
+    ("select status, array_agg(qty order by id desc, qty) from orders group by status",
+     "select status, coalesce(array_agg(qty order by id desc, qty) filter (where qty is not null), []) from orders"
+     " group by status"),
+    "select string_agg(name, ', ' order by id desc, name) from customers",
+    "select region, string_agg(distinct name, '|' order by name) from customers group by region",
+    ("select customer, array_agg(distinct status order by status desc) from orders group by customer",
+     "select customer, coalesce(array_agg(distinct status order by status desc) filter (where status is not null), [])"
+     " from orders group by customer"),
+    ("select status, array_agg(distinct qty order by qty desc) filter (where qty > 2) from orders group by status",
+     "select status, coalesce(array_agg(distinct qty order by qty desc) filter (where qty > 2), []) from orders"
+     " group by status"),
+    ("select listagg(sku, '+') within group (order by sku desc) from items",
+     "select string_agg(sku, '+' order by sku desc) from items"),
+    "select customer, first(amount order by day, amount) from orders where amount is not null group by customer",
+    "select customer, last(qty order by day, qty) from orders where qty is not null and day is not null"
+    " group by customer",
+    ("select id, sku from orders join (select order_id, collect_list(sku) as skus from items group by order_id) i"
+     " on i.order_id = id lateral view explode(skus) v as sku",
+     "select id, sku from orders join items on order_id = id where sku is not null"),
+    ("select sku, n from (select explode(array(sku, 'z')) as sku, n from items)",
+     "select unnest([sku, 'z']) as sku, n from items"),
+    ("select id, part from customers lateral view explode(split(name, 'n')) v as part",
+     "select id, unnest(string_split(name, 'n')) as part from customers"),
+    ("select id, part from customers lateral view outer explode(split(name, 'n')) v as part",
+     "select id, part from customers left join lateral (select unnest(string_split(name, 'n')) as part) v on true"),
+    ("select size(collect_set(status)), customer from orders group by customer",
+     "select count(distinct status), customer from orders group by customer"),
+    ("select array_contains(collect_list(status), 'paid') as paid, customer from orders group by customer",
+     "select coalesce(bool_or(status = 'paid'), false) as paid, customer from orders group by customer"),
+    ("select all_of.n, count(*) from (select customer, sort_array(collect_list(id)) as n from orders"
+     " group by customer) all_of group by all_of.n",
+     "select n, count(*) from (select customer, coalesce(array_agg(id order by id) filter (where id is not null), [])"
+     " as n from orders group by customer) group by n"),
+    ("select a.customer, b.customer from (select customer, sort_array(collect_set(qty)) as s from orders"
+     " group by customer) a join (select customer, sort_array(collect_set(qty)) as s from orders group by customer) b"
+     " on a.s = b.s and a.customer < b.customer",
+     "select a.customer, b.customer from (select customer, coalesce(list_sort(array_agg(distinct qty) filter"
+     " (where qty is not null)), []) as s from orders group by customer) a join (select customer,"
+     " coalesce(list_sort(array_agg(distinct qty) filter (where qty is not null)), []) as s from orders"
+     " group by customer) b on a.s = b.s and a.customer < b.customer"),
+    ("select element_at(split(page, 'a'), 1) as head, count(*) from clicks group by 1",
+     "select string_split(page, 'a')[1] as head, count(*) from clicks group by 1"),
+    ("select struct(sku, n) as pair, count(*) from items group by struct(sku, n)",
+     "select {'sku': sku, 'n': n} as pair, count(*) from items group by {'sku': sku, 'n': n}"),
+    ("select id, x from orders, unnest(sequence(1, qty)) as v(x) where qty > 0",
+     "select id, x from orders, unnest(generate_series(1, qty)) as v(x) where qty > 0"),
+    ("select max(size(skus)) from (select collect_list(sku) as skus from items group by order_id)",
+     "select max(n) from (select count(sku) as n from items group by order_id)"),
+    "select count(*) from unnest(array[1, 2, 3]) as v(x) join orders on qty = x",
+    ("select id, array_agg(qty order by id, qty) over (partition by status) from orders",
+     "select o.id, q from orders o join (select status, coalesce(array_agg(qty order by id, qty)"
+     " filter (where qty is not null), []) as q from orders group by status) g"
+     " on g.status is not distinct from o.status"),
+    ("select id, listagg(status, '+') within group (order by status) over (partition by customer), count(*)"
+     " over (partition by customer) from orders",
+     "select o.id, q, n from orders o join (select customer, string_agg(status, '+' order by status) as q,"
+     " count(*) as n from orders group by customer) g on g.customer is not distinct from o.customer"),
+)  # fmt: skip

@@ -96,6 +96,10 @@ def plain(found: object) -> object:
             return found.replace(tzinfo=None)
         case datetime.date():
             return datetime.datetime(found.year, found.month, found.day)
+        case list():
+            return tuple(map(plain, found))
+        case dict():
+            return tuple((name, plain(part)) for name, part in found.items())
     return found
 
 
@@ -109,7 +113,12 @@ KINDS = {
 
 def kind_of(type_: object) -> str:
     """What kind of values a type holds, for DuckDB's types and ours."""
-    return KINDS.get(str(type_).lower().split("(")[0], str(type_).lower())
+    name = str(type_).lower()
+    if name.endswith("[]") or name.startswith("array<"):
+        return "list of " + kind_of(name.removesuffix("[]") if name.endswith("[]") else name[6:-1])
+    if name.startswith(("struct", "map")):
+        return name.split("(")[0].split("<")[0]
+    return KINDS.get(name.split("(")[0], name)
 
 
 def declared(flow: ebb.Dataflow) -> ebb.Dataflow:

@@ -15,8 +15,9 @@ from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.times.lattice import advance
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
-from ebbflow.trace import tally
+from ebbflow.trace import tally, worker_fields
 from ebbflow.trace.segment import VALUE
+from ebbflow.trace.worker_fields import Vector
 from tests.trace.heaps import entries, records
 
 Kept = dict[tuple, int]  # (rounds, time, values) -> diff
@@ -30,7 +31,7 @@ def time_of(worker: Worker, rank: int, lower: Antichain = ()) -> tuple[int, ...]
     if not worker.plan.general:
         return ()
     c = len(worker.plan.graph.coordinates)
-    time = worker.heap.vector(h.Worker(worker.W).times).reshape(-1, c)[rank]
+    time = worker.heap.vector(worker_fields.Worker(worker.W).times).reshape(-1, c)[rank]
     return tuple(advance(time, np.array(lower, np.int64).reshape(-1, c)).tolist())
 
 
@@ -86,7 +87,7 @@ def totals_of(worker: Worker, tb: int, rc: int) -> Kept:
         sg, width = int(t.segment_of(tb, rc, family)), int(t.Table(tb).widths[family])
         for i, (rounds, _, diff, _) in enumerate(entries(H, sg, width)):
             acc = found.setdefault(rounds, worker.heap.zeros(words))
-            values = int(h.Vector(sg).pointer) + i * width + VALUE
+            values = int(Vector(sg).pointer) + i * width + VALUE
             if family == 0:
                 accumulators.add_row(spec, acc, values, diff)
             else:
@@ -112,7 +113,7 @@ def waiting(worker: Worker) -> dict[str, list]:
             state["owed"].append((cell.number, key, rounds, time_of(worker, rank)))
         if kinds.Node(nd).buckets.length or kinds.Node(nd).buffer.length:
             state["pending"].append(cell.number)
-    state["mail"] = [i for i in range(64) if h.Worker(W).outboxes[i].length]
+    state["mail"] = [i for i in range(64) if worker_fields.Worker(W).outboxes[i].length]
     return {name: sorted(items) for name, items in state.items()}
 
 

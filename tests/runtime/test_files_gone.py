@@ -18,7 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 import ebbflow as ebb
-from ebbflow.durable.ledger import KEPT, Ledger, check, rewind
+from ebbflow.durable.checking import check, rewind
+from ebbflow.durable.ledger import Ledger
+from ebbflow.durable.records import KEPT
 from ebbflow.durable.store import Store
 from ebbflow.errors import DamagedFile, NotACheckpoint, SecondSession
 from ebbflow.frontend.running.session import Session

@@ -296,7 +296,7 @@ def test_another_number_of_workers_is_refused(tmp_path):
 
 def test_another_version_is_refused(tmp_path, monkeypatch):
     begun(tmp_path / "state")
-    monkeypatch.setattr("ebbflow.runtime.kept_local.version", lambda: "99.0")
+    monkeypatch.setattr("ebbflow.runtime.made_by.version", lambda: "99.0")
     refused(CheckpointDiffers, "this is ebbflow 99.0", tmp_path / "state")
 
 
@@ -307,18 +307,18 @@ def test_other_structures_in_memory_are_refused(tmp_path, monkeypatch):
 
 
 def test_an_engine_that_only_has_other_names_is_taken_for_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.kept_local.engine", lambda: "before")
+    monkeypatch.setattr("ebbflow.runtime.made_by.engine", lambda: "before")
     begun(tmp_path / "state")
-    monkeypatch.setattr("ebbflow.runtime.kept_local.engine", lambda: "now")
+    monkeypatch.setattr("ebbflow.runtime.made_by.engine", lambda: "now")
     refused(CheckpointDiffers, "another state of its source", tmp_path / "state")
-    monkeypatch.setattr("ebbflow.runtime.kept_local.SAME_MEMORY", {"now": "before"})
+    monkeypatch.setattr("ebbflow.runtime.made_by.SAME_MEMORY", {"now": "before"})
     begun(tmp_path / "state")
 
 
 def test_another_format_is_refused(tmp_path, monkeypatch):
     begun(tmp_path / "state")
-    monkeypatch.setattr("ebbflow.durable.ledger.FORMAT", 5)
-    refused(CheckpointDiffers, "written in format 4; this version reads format 5", tmp_path / "state")
+    monkeypatch.setattr("ebbflow.durable.records.FORMAT", 6)
+    refused(CheckpointDiffers, "written in format 5; this version reads format 6", tmp_path / "state")
 
 
 @pytest.mark.parametrize("place", ["s3://bucket/dir", "hdfs://host/dir", "dbfs:/dir"])

@@ -8,6 +8,7 @@ import pytest
 
 import ebbflow as ebb
 from ebbflow.errors import HistoryGone, NotComplete, NotKept
+from ebbflow.frontend.running import results
 from tests.tuned import tuned
 
 
@@ -295,7 +296,7 @@ def test_an_interruption_before_the_session_knows_of_it_leaves_nothing_twice(mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(live, "_show", interrupt)
+        patched.setattr(results, "show", interrupt)
         with pytest.raises(KeyboardInterrupt):
             live.snapshot("late")
     assert live.changes("late").rows() == [(2, 0, 1)]

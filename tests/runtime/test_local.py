@@ -18,7 +18,7 @@ from ebbflow.engine.worker import Worker
 from ebbflow.errors import EbbflowError
 from ebbflow.runtime import local
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
+from ebbflow.trace import worker_fields
 from tests.meaning.programs import PAIR, Sketch, call, lit, reach, schema
 from tests.meaning.runtimes import arrays, taken
 from tests.runtime.states import state
@@ -139,7 +139,7 @@ def test_what_counts_as_past_is_past_also_after_slices_that_were_taken_back(forg
 
     def looked_at(worker, lower):
         set_lowest(worker, lower)
-        past = int(h.Worker(worker.W).past)
+        past = int(worker_fields.Worker(worker.W).past)
         looks.append(past)
         assert not past or (len(lower) == 1 and (worker.time_of(np.arange(past)) <= np.array(lower[0])).all())
 
@@ -175,10 +175,9 @@ def test_an_interrupt_takes_back_the_advance_wherever_it_comes(workers, slices, 
     walk = w.walk
     monkeypatch.setattr(w, "FULL", 0)  # so that the walk comes back often
     for calls in (1, 2, 5, 11):
-        runtime = LocalRuntime(reaching(), workers=workers, slice_times=slices)
+        runtime = LocalRuntime(reaching(), workers=workers, slice_times=slices, few_rows=0)  # in threads, if several
         first = [row for row in rows if row[1] < (2,)]
         fed(runtime, "x", *first)
-        monkeypatch.setattr(w, "walk", walk)
         runtime.advance({"x": ((2,),)})
         found = taken(runtime, "out")
         before = states(runtime)
@@ -191,11 +190,14 @@ def test_an_interrupt_takes_back_the_advance_wherever_it_comes(workers, slices, 
                 raise KeyboardInterrupt
             return walk(worker)
 
-        monkeypatch.setattr(w, "walk", interrupted)
+        walkers = [worker for part in runtime.parts for worker in part.host.workers]
+        for worker in walkers:
+            worker.walk = interrupted
         with pytest.raises(KeyboardInterrupt):
             runtime.advance({"x": ((6,),)})
         assert states(runtime) == before and runtime.frontier("out") == ((2,),)
-        monkeypatch.setattr(w, "walk", walk)
+        for worker in walkers:
+            worker.walk = walk
         runtime.advance({"x": ((6,),)})
         assert found | taken(runtime, "out") == wanted
         runtime.close()
@@ -336,7 +338,7 @@ def test_what_a_load_leaves_goes_back_to_the_system_however_soon_it_is_done(monk
     pairs = np.arange(16 * LARGE_STEP)
     runtime.feed("x", np.stack([pairs, pairs]), np.ones((len(pairs), 1), np.int64), np.ones(len(pairs), np.int64))
     runtime.advance({"x": ((2,),), "y": ((2,),)})
-    loose = lambda: [int(h.Worker(w.W).loose) for part in runtime.parts for w in part.host.workers]
+    loose = lambda: [int(worker_fields.Worker(w.W).loose) for part in runtime.parts for w in part.host.workers]
     assert any(loose())
     runtime.rest()
     assert not any(loose())
@@ -353,7 +355,7 @@ def test_what_has_settled_is_not_taken_back():
         runtime.feed("x", np.stack([rows % 1000, first - rows]), at, np.ones(LARGE_STEP, np.int64))
         runtime.advance({"x": ((first + 3,),)})
     worker = runtime.parts[0].host.workers[0]
-    assert h.Worker(worker.W).undo.length > 0
+    assert worker_fields.Worker(worker.W).undo.length > 0
     runtime.rest()
     before = states(runtime)
     for part in runtime.parts:

@@ -17,9 +17,9 @@ from ebbflow.columns import text_pool as pools
 from ebbflow.engine import host as hosts
 from ebbflow.engine import worker as workers_
 from ebbflow.errors import NoThread, NumberOverflow, OutOfMemory
-from ebbflow.frontend.running import session as sessions
+from ebbflow.frontend.running import results
 from ebbflow.runtime import local as locals_
-from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.meaning.starving import hidden, shown_again, squeezed
 from tests.starved import edges_in, reach, shop, shop_steps, workers_of
 from tests.tuned import tuned
@@ -61,9 +61,9 @@ def test_undoing_takes_the_blocks_it_needs_where_there_are_none(workers, monkeyp
 
     def with_nothing_free(worker):
         nonlocal taken
-        chains, bump = hidden(worker), int(h.Worker(worker.W).bump)
+        chains, bump = hidden(worker), int(Worker(worker.W).bump)
         undo(worker)
-        taken += int(h.Worker(worker.W).bump) > bump
+        taken += int(Worker(worker.W).bump) > bump
         shown_again(worker, chains)
 
     monkeypatch.setattr(workers_.Worker, "undo", with_nothing_free)
@@ -167,7 +167,7 @@ def test_an_array_that_python_cannot_make_refuses_the_step_or_the_reading_and_lo
         while done < len(stages):
             failing = Failing(n)
             with monkeypatch.context() as patch:
-                for module in (pools, hosts, locals_, workers_, sessions):
+                for module in (pools, hosts, locals_, workers_, results):
                     patch.setattr(module, "np", failing)
                 frontier = live.frontier("totals")
                 try:
@@ -251,7 +251,7 @@ def test_a_heap_that_ends_in_the_middle_of_a_kernel_is_lost_and_says_so_until_it
     assert components(live, edges, 0) == components(twin, edges, 0)
     live.insert("edges", edges_in(Random(3), 50, 2000), time=1)
     for worker in workers_of(live):
-        h.Worker(worker.W).space_end = h.Worker(worker.W).limit = h.Worker(worker.W).bump + 400
+        Worker(worker.W).space_end = Worker(worker.W).limit = Worker(worker.W).bump + 400
     for _ in range(3):
         with pytest.raises(OutOfMemory, match="what it held is lost"):
             live.advance_to(2)

@@ -10,17 +10,11 @@ import pytest
 from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, FLOAT, LONG, NULL, STRING, TIMESTAMP
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import NeverSettles, NumberOverflow
-from ebbflow.runtime.oracle import (
-    OracleRuntime,
-    Values,
-    accumulate,
-    closure,
-    complete,
-    differences,
-    evaluate,
-    exact_sum,
-    lower_envelope,
-)
+from ebbflow.runtime.oracle.groups import exact_sum
+from ebbflow.runtime.oracle.histories import accumulate, closure, complete, differences, lower_envelope
+from ebbflow.runtime.oracle.moment import evaluate
+from ebbflow.runtime.oracle.runtime import OracleRuntime
+from ebbflow.runtime.oracle.values import Values
 from tests.meaning.programs import DECIMAL, ONE, Sketch, call, core, distances, lit, own, reach, schema, strong
 
 
@@ -220,7 +214,7 @@ def test_variables_advance_together():
 
 
 def test_a_loop_that_never_settles_is_refused(monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.oracle.PATIENCE", 50)
+    monkeypatch.setattr("ebbflow.runtime.oracle.moment.PATIENCE", 50)
     with pytest.raises(NeverSettles):
         meaning(lambda s, x: s.iterate(x, lambda v, loop: s.negate(v)), x={(1, 1): 1})
     with pytest.raises(NeverSettles):
@@ -286,6 +280,20 @@ def test_delay_moves_changes_and_not_collections():
     fed(runtime, "x", ((1,), (3,), 1), ((1,), (5,), -1), ((2,), (7,), 1))
     runtime.advance({"x": ()})
     assert taken(runtime) == [((2,), (10,), 1)]
+
+
+def test_a_loop_need_not_settle_at_times_that_are_not_complete(monkeypatch):
+    """What a delay moved beyond the frontier stands there alone; what is to come may let a loop settle."""
+    monkeypatch.setattr("ebbflow.runtime.oracle.moment.PATIENCE", 50)
+    from ebbflow.expressions.typed import Column
+
+    later = call("add", Column("time", LONG), lit(10))
+    runtime = one_input(lambda s, x: s.iterate(s.delay(x, later), lambda v, loop: s.negate(v)))
+    fed(runtime, "x", ((1,), (0,), 1))
+    runtime.advance({"x": ((10,),)})
+    assert taken(runtime) == [] and runtime.frontier("out") == ((10,),)
+    with pytest.raises(NeverSettles):
+        runtime.advance({"x": ((11,),)})
 
 
 def test_a_refused_advance_leaves_everything_as_it_was():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
-from ebbflow.runtime.oracle import Time, complete
+from ebbflow.runtime.oracle.histories import Time, complete
 from tests.meaning.runtimes import RUNTIMES, arrays, taken
 
 Move = dict[str, tuple[Time, ...]]

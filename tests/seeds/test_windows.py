@@ -6,7 +6,7 @@ from random import Random
 import networkx as nx
 import pytest
 
-from ebbflow.runtime.oracle import accumulate
+from ebbflow.runtime.oracle.histories import accumulate
 from tests.meaning.programs import ONE, PAIR, Sketch, components, distances, reach, strong
 from tests.meaning.runtimes import ASKED
 from tests.seeds.asking import changes_of

@@ -24,7 +24,7 @@ def test_check_lists_the_steps_that_are_kept(tmp_path):
     made(tmp_path / "state")
     said = ask("check", tmp_path / "state")
     assert said.exit_code == 0 and said.output.count("whole") == 3
-    assert "format 4" in said.output and "edges 5, roots 5" in said.output
+    assert "format 5" in said.output and "edges 5, roots 5" in said.output
 
 
 def test_check_names_what_is_damaged_and_rewind_goes_back(tmp_path):

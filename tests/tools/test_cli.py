@@ -63,6 +63,13 @@ def test_a_command_that_is_not_understood_ends_with_two():
     assert ask("expolre").exit_code == ask("check").exit_code == ask("completion", "cmd").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["explain", "explore"])
+def test_a_program_without_a_dataflow_is_a_sentence(command, tmp_path):
+    (tmp_path / "nothing.py").write_text("x = 1")
+    found = ask(command, str(tmp_path / "nothing.py"))
+    assert found.exit_code == 1 and "Error: " in found.output and "click" not in found.output
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_the_commands(shell):
     assert "_EBBFLOW_COMPLETE" in ask("completion", shell).output

@@ -52,7 +52,7 @@ def test_on_a_new_machine_the_picture_comes_before_the_compiler(tmp_path):
 
 def test_the_program_it_shows_is_the_program_it_runs():
     names: dict = {}
-    exec("import ebbflow as ebb\n" + demo.PROGRAM, names)
+    exec("import ebbflow as ebb\n" + demo.DEMO_PROGRAM, names)
     assert fingerprint(names["flow"].graph) == fingerprint(demo.program().graph)
 
 

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from ebbflow.native import processor, shipping
 from ebbflow.tools import doctor
 
 
@@ -75,6 +76,18 @@ def test_kept_kernels_are_counted_where_they_lie(monkeypatch, tmp_path):
     finding = doctor.kernels()
     assert "none kept yet" in finding.found and str(tmp_path) in finding.found
     assert list(tmp_path.iterdir()) == [], "looking changes nothing"
+
+
+def test_kernels_that_came_with_the_installation_are_told(monkeypatch, tmp_path):
+    levels = processor.levels()
+    if not levels:
+        pytest.skip("wheels hold kernels for x86-64 only")
+    monkeypatch.setattr(shipping, "SHIPPED", tmp_path)
+    monkeypatch.setenv("EBBFLOW_CACHE_DIR", str(tmp_path / "empty"))
+    (tmp_path / shipping.file_name(levels[0])).touch()
+    assert f"installed with ebbflow, for {levels[0]}: nothing is compiled" in doctor.kernels().found
+    monkeypatch.setenv("NUMBA_OPT", "1")
+    assert "none kept yet" in doctor.kernels().found, "other code is asked for"
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,17 @@ from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import to_json
 from ebbflow.dataflow.zoned import zoned
 from ebbflow.errors import NumberOverflow, PlanError, TypeMismatch
-from ebbflow.expressions.operations import FUNCTIONS, OPERATIONS, cast, evaluate, typed
+from ebbflow.expressions.conversions import cast
+from ebbflow.expressions.operations import FUNCTIONS, OPERATIONS, evaluate, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.frontend.building.collection import Collection
-from ebbflow.runtime import oracle
+from ebbflow.runtime.oracle.histories import accumulate
+from ebbflow.runtime.oracle.moment import evaluate as evaluate_graph
+from ebbflow.runtime.oracle.values import Values
 from ebbflow.tools.explorer import page, recording
 from tests import explored
 from tests.meaning import programs
-from tests.meaning.runtimes import encoded
+from tests.meaning.runtimes import histories
 
 VALUES = {
     "long": [0, 1, -1, 7, -7, 2, 3, 25, -15, 2**53 + 1, 2**62, 2**63 - 1, -(2**63) + 1, 10**18, None],
@@ -143,7 +146,7 @@ def test_a_function_that_the_page_does_not_know_is_refused_by_name(node):
     assert asked > 50
 
 
-@pytest.mark.parametrize("op", [op for op in OPERATIONS if op != "cast" and op not in FUNCTIONS])
+@pytest.mark.parametrize("op", [op for op in OPERATIONS if op not in ("cast", "cast_parts") and op not in FUNCTIONS])
 def test_an_operation_means_the_same(node, op):
     random = Random(op)
     tried = 0
@@ -157,6 +160,17 @@ def test_an_operation_means_the_same(node, op):
         agree(node, expr, schema, rows, op)
         tried += 1
     assert tried > 0, op
+
+
+def test_decimals_of_more_digits_than_there_are_refused(node):
+    wide = type_of("decimal(38,0)")
+    schema = Schema((Field("c0", wide), Field("c1", wide)))
+    most = Decimal(10**38 - 1)
+    rows = [(most, Decimal(0)), (most, Decimal(1)), (most, most)]
+    agree(node, typed("add", [Column("c0", wide), Column("c1", wide)]), schema, rows, "add")
+    assert wanted(typed("add", [Column("c0", wide), Column("c1", wide)]), schema, rows[1]) == {
+        "refused": "NumberOverflow"
+    }
 
 
 @pytest.mark.parametrize("here", VALUES)
@@ -212,11 +226,11 @@ def test_numbers_of_many_types_in_nested_expressions_mean_the_same(node):
         agree(node, expr, schema, rows, "many")
         tried += 1
         refused += any(isinstance(wanted(expr, schema, row), dict) for row in rows)
-    assert tried > 600 and refused > 50
+    assert tried > 600 and refused > 10
 
 
 def test_every_aggregate_gives_what_the_engine_gives(node):
-    """Of decimals a sum has their scale, an average four digits more, and more than 18 digits are refused."""
+    """Of decimals a sum has their scale, an average four digits more, and more than 38 digits are refused."""
     random = Random(17)
     refused = 0
     for kind in [kind for kind in VALUES if type_of(kind).is_number] * 6:
@@ -235,7 +249,7 @@ def test_every_aggregate_gives_what_the_engine_gives(node):
         types = flow.graph.schemas[-1].types
         wanted = [tuple(map(explored.plain, row[:-1], types)) for row in right]
         assert sorted(said, key=str) == sorted(wanted, key=str), (kind, rows)
-    assert 3 < refused < 40
+    assert 0 < refused < 40
 
 
 FRAMES = [None, *(n.Frame("rows", *ends) for ends in ((None, 0), (-1, 1), (1, 2), (-3, -2), (0, None), (2, 1))),
@@ -268,6 +282,8 @@ def some_windows(sketch, source, random):
 def some_aggregates(sketch, source, random):
     schema, asked = sketch.schema(source), {}
     for op, kind in aggregates.TABLE.items():
+        if kind.collects:  # a function of whole groups, by the time there is a plan
+            continue
         column = random.choice("vw")
         if kind.takes == "rows":
             asked[op] = (op, None)
@@ -291,8 +307,8 @@ def check_reductions(node, cases, seed):
             for _ in range(random.randint(1, 9))
         ]
         changes = [("x", row, (0,), random.choice([1, 1, 1, 2, -1])) for row in rows]
-        values = oracle.Values(pool)
-        given = {"x": oracle.accumulate(encoded(sketch.graph, changes, values)["x"], (0,))}
+        values = Values(pool)
+        given = {"x": accumulate(histories(sketch.graph, changes, values)["x"], (0,))}
         inputs = {
             "x": [[[page.value_for_javascript(value) for value in row], [0], diff] for _, row, _, diff in changes]
         }
@@ -300,9 +316,9 @@ def check_reductions(node, cases, seed):
             question = {"plan": page.for_javascript(to_json(sketch.graph)), "inputs": inputs, "changes": []}
             said = node.ask({**question, "points": {asked: [[[0], []]]}, "most": 1})
             try:
-                right = oracle.evaluate(sketch.graph, asked, given, pool)
+                right = evaluate_graph(sketch.graph, asked, given, pool)
             except NumberOverflow:
-                assert said.get("refused") == "NumberOverflow", (kinds, rows, said)
+                assert said["at"][str(asked)] == [None], (kinds, rows, said)
                 seen["refused"] += 1
                 continue
             yielded = sketch.graph.schemas[asked]
@@ -316,7 +332,7 @@ def check_reductions(node, cases, seed):
 
 def test_aggregates_and_windows_of_all_types_mean_the_same(node):
     seen = check_reductions(node, 250, 5)
-    assert seen["Aggregates"] > 150 and seen["Window"] > 150 and seen["refused"] > 10, seen
+    assert seen["Aggregates"] > 150 and seen["Window"] > 150 and seen["refused"] > 5, seen
 
 
 def answer_of(node, flow, inputs):
@@ -326,7 +342,10 @@ def answer_of(node, flow, inputs):
         given.changes[name] = [(row, (0,) * len(flow.graph.coordinates), 1) for row in rows]
     held, last = page.content(given), len(flow.graph.nodes) - 1
     answer = node.ask({**held, "changes": [last], "points": {}, "most": 1})
-    return answer["refused"] if "refused" in answer else [tuple(row) for row, _, _ in answer["changes"][str(last)]]
+    if "refused" in answer:
+        return answer["refused"]
+    changes = answer["changes"][str(last)]
+    return "NumberOverflow" if changes is None else [tuple(row) for row, _, _ in changes]
 
 
 def test_rows_that_never_change_are_there_from_the_first_time_on(node):
@@ -399,7 +418,7 @@ PLANTED = {
     "negative counts are distinct": ("if (weight > 0n) found.set(key, [row, 1n])", "found.set(key, [row, 1n])"),
     "changes along one coordinate only": ("Math.floor(n / stride) % length ?", "stride === 1 && n % length ?"),
     "decimals of two scales compared as words": ("return (...values) => fn(...alike(values));", "return fn;"),
-    "a decimal of nineteen digits": ("magnitude(x) >= 10n ** BigInt(DIGITS)", "magnitude(x) > MOST"),
+    "a decimal of many digits": ("magnitude(x) >= 10n ** BigInt(PRECISION)", "magnitude(x) > MOST ** 9n"),
     "halves towards zero": ("(2n * magnitude(x) + magnitude(y)) /", "(2n * magnitude(x) + magnitude(y) - 1n) /"),
     "null is a value of a window": ("if (!(skips && this.rows[j][at] === null)) left -= 1;", "left -= 1;"),
     "a frame without its last row": ("Math.max(0, i + end + 1)", "Math.max(0, i + end)"),
@@ -418,5 +437,6 @@ def test_a_planted_bug_is_found(name, tmp_path):
     with explored.Node(tmp_path / "evaluator.mjs") as spoiled, pytest.raises(AssertionError):
         for op in ("eq", "lt", "add", "round"):
             test_an_operation_means_the_same(spoiled, op)
+        test_decimals_of_more_digits_than_there_are_refused(spoiled)
         check_reductions(spoiled, 150, 5)
         explored.run(spoiled, 600, seed=3)

@@ -8,6 +8,7 @@ import re
 import subprocess
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import combinations
 
 import pytest
@@ -122,6 +123,45 @@ def test_a_program_with_own_functions_is_refused(tmp_path):
     with pytest.raises(PlanError, match="no Python to run it"):
         flow.explore(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_time_spent_is_that_of_nodes_of_the_program():
+    flow = reach()
+    found = recording.recorded(flow, story, {})
+    steps = sum(told.seconds for told in found.told if told.seconds)
+    assert found.spent and set(found.spent) <= set(range(len(flow.graph.nodes)))
+    assert all(seconds > 0 for seconds in found.spent.values()) and sum(found.spent.values()) < steps
+    assert any(isinstance(flow.graph.nodes[number], n.Reduce) for number in found.spent)
+    assert page.content(found, timed=True)["spent"].keys() == found.spent.keys()
+    assert not page.content(found)["spent"]  # no clocks in a file, unless they are asked for
+
+
+def test_several_workers_are_recorded_without_times():
+    found = recording.Recording(reach().graph)
+    with ebb.Session(reach(), workers=2, runtime=found.runtime) as live:
+        story(live)
+    assert found.told and not found.spent
+
+
+def test_every_round_is_told_once_a_step():
+    told = [told.text for told in recording.recorded(reach(), story, {}).told if told.kind in ("step", "round")]
+    first = told[1 : told.index("a step began: edges to 2, roots to 2")]
+    assert first == [f"round {number} of loop 0 began" for number in range(len(first))] and len(first) > 2
+
+
+def test_merged_batches_are_told():
+    flow = ebb.Dataflow()
+    x = flow.input("x", "a long, b long")
+    flow.output("out", x.join(flow.input("y", "a long, c long"), on="a"))
+    found = recording.Recording(flow.graph)
+    with ebb.Session(flow, runtime=partial(found.runtime, seal_rows=2, keep_records=2)) as live:
+        for time in range(6):
+            live.insert("x", [(time * 100 + i, i) for i in range(64)])
+            live.commit()
+    told = [told.text for told in found.told if told.kind == "merged"]
+    assert told and all(
+        re.fullmatch(r"(a batch was|\d+ batches were) merged: \d+ keys .* became \d+", text) for text in told
+    )
 
 
 # ---- the page as data -----------------------------------------------------------------------
@@ -251,14 +291,29 @@ def test_the_command_records_a_program(tmp_path):
     assert done.exit_code == 0, done.output
     text = (tmp_path / "page.html").read_text()
     assert data_of(text)["parts"] == ["lattice"] and "explorer: Mine" in text
+    done = CliRunner().invoke(main, ["explore", str(tmp_path / "reach.py"), "--times", *options[:2]])
+    assert done.exit_code == 0 and data_of((tmp_path / "page.html").read_text())["spent"]
     (tmp_path / "nothing.py").write_text("print('no flow')")
     done = CliRunner().invoke(main, ["explore", str(tmp_path / "nothing.py")])
     assert done.exit_code == 1 and "runs no dataflow" in done.output
 
 
+def test_one_of_several_sessions_is_chosen(tmp_path):
+    path, written = tmp_path / "two.py", tmp_path / "page.html"
+    path.write_text(PROGRAM + "\nflow.compute(edges=[(7, 8)], roots=[(7,)])\n")
+    asked = lambda *options: CliRunner().invoke(main, ["explore", str(path), "--export", str(written), *options])
+    edges = lambda: len(data_of(written.read_text())["inputs"]["edges"])
+    done = asked()
+    assert done.exit_code == 0 and done.stdout == f"{written}\n" and "ran 2 sessions" in done.stderr and edges() == 1
+    done = asked("--session", "1")
+    assert done.exit_code == 0 and done.stderr == "" and edges() == 6
+    done = asked("--session", "3")
+    assert done.exit_code == 1 and "there is no session 3" in done.stderr
+
+
 def test_a_page_tells_what_the_engine_told():
     told = page.content(recording.recorded(reach(), story, {}))["engine"]
-    assert {event["kind"] for event in told} == {"arrived", "step", "stepped", "frontier", "work"}
+    assert {event["kind"] for event in told} == {"arrived", "step", "round", "stepped", "frontier", "work"}
     assert {"kind": "arrived", "text": "edges: 2 changes"} in told
     assert {"kind": "frontier", "text": "output reach is complete up to 1"} in told
     assert any("rows touched" in event["text"] and " ms" not in event["text"] for event in told)  # no clocks in a file

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ import ebbflow as ebb
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan_json import functions_of
 from ebbflow.frontend.building.collection import Collection
-from ebbflow.runtime.oracle import Histories, Meaning
+from ebbflow.runtime.oracle.meaning import Meaning
+from ebbflow.runtime.oracle.moment import Histories
 from ebbflow.tools.explorer import page, recording
 from tests import browsing
 from tests.browsing import choose, click, opened, shown_cells, shown_rows
 from tests.meaning.cases import make_case
-from tests.meaning.runtimes import encoded
+from tests.meaning.runtimes import histories
 
 FLUENT = 500  # milliseconds: far more than a frame, far less than a person waits; what was measured is in the report
 
@@ -91,7 +93,7 @@ def test_every_cell_shows_what_the_oracle_says(browser, tmp_path):
         given = recorded(graph, case.steps)
         tab = opened(browser, page.written(page.html(given), tmp_path / f"{number}.html").path)
         meaning = Meaning(graph, pool)
-        asked = Histories(meaning, encoded(graph, (c for s in case.steps for c in s.changes), meaning.values))
+        asked = Histories(meaning, histories(graph, (c for s in case.steps for c in s.changes), meaning.values))
         for i in [i for i in range(len(graph.nodes)) if not graph.scopes[i]]:
             tab.evaluate(f"explorer.choose({i})")
             right: dict[str, list[int]] = {}
@@ -140,7 +142,7 @@ def test_the_past_of_the_cell_under_the_pointer_lights_up(browser, tmp_path):
     box = "document.querySelector('#lattice .past').getBBox()"
     size = tab.evaluate(f"[{box}.width / explorer.lattice.size.wide, {box}.height / explorer.lattice.size.tall]")
     assert size == [2, 3]  # times 0 and 1, rounds 0, 1 and 2
-    assert "Pointed at: time 1, round 2. 0 come, 1 go; the collection there has 2 rows." in tab.inner_text("#pointed")
+    assert "Pointed at: time 1, round 2. 1 row goes; the collection there has 2 rows." in tab.inner_text("#pointed")
     tab.mouse.move(1, 1)
     assert tab.inner_text("#pointed").startswith("Chosen: ") and not tab.wrong
 
@@ -158,6 +160,23 @@ def test_the_frontier_is_a_staircase(browser, tmp_path):
     along = [(0, 6), (1, 6), (2, 6), (2, 4), (3, 4), (4, 4), (5, 4), (5, 1), (6, 1), (7, 1), (8, 1)]
     assert list(dict.fromkeys(found)) == along
     assert not tab.wrong
+
+
+def test_the_rows_stand_in_their_cells_where_there_is_room(browser, tmp_path):
+    tab = opened(browser, reach().explore(tmp_path / "page.html", story).path, viewport={"width": 1280, "height": 844})
+    choose(tab, "reduce")
+    cells = "[...document.querySelectorAll('#lattice [role=gridcell]')].map(c => [c.dataset.time, c.nextSibling])"
+    told = dict(tab.evaluate(f"{cells}.map(([time, which]) => [time, [...which.children].map(c => c.outerHTML)])"))
+    each = "[...rows.values()].map(([row, weight]) => [Number(row[0]), weight > 0n])"
+    rows = f"[...explorer.cells().cells].map(([time, rows]) => [time, {each}])"
+    for time, changes in tab.evaluate(rows):
+        pieces = [f">{'; ' * (i > 0)}{row}<" for i, (row, _) in enumerate(sorted(changes))]
+        signs = [("come" if comes else "go") for _, comes in sorted(changes)]
+        assert all(p in t and s in t for p, s, t in zip(pieces, signs, told[time], strict=True)), (time, told[time])
+    assert sum(map(len, told.values())) == 5
+    tab.set_viewport_size({"width": 260, "height": 844})
+    choose(tab, "reduce")
+    assert tab.locator("#lattice .which").count() == 0 and not tab.wrong, "on a watch there is none"
 
 
 def test_owed_times_are_rings(browser, tmp_path):
@@ -453,6 +472,36 @@ def test_names_contrast_focus_and_width(browser, tmp_path, scheme, width, record
     )
     dark = [sum(map(int, re.findall(r"\d+", colour))) for colour in (ink, paper)]
     assert (dark[0] > dark[1]) == (scheme == "dark") and not tab.wrong
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_long_values_and_large_times_stay_readable(browser, tmp_path, width):
+    flow = ebb.Dataflow()
+    payments = flow.input("payments", "who string, at timestamp, amount decimal(18,2)")
+    flow.output("spent", payments.group_by("who").agg(total=ebb.sum("amount"), last=ebb.max("at")))
+    first = 1_700_000_000_000_000
+
+    def many(live):
+        for i in range(4):
+            row = (("Ann with a long name", "B" * 60)[i % 2], datetime(2024, 1, 1 + i), i)
+            live.insert("payments", [row], time=first + i * 1_000_000)
+        live.advance_to(first + 3_000_000)
+
+    tab = opened(browser, flow.explore(tmp_path / "page.html", many).path, viewport={"width": width, "height": 844})
+    box = "(e => { const b = e.getBoundingClientRect(); return [b.left, b.right, b.top]; })"
+    boxes = lambda chosen: tab.evaluate(f"[...document.querySelectorAll('{chosen}')].map({box})")
+    edge = boxes("#collection")[0][1]
+    buttons = boxes("#collection button")
+    assert len(buttons) == 4 and all(right <= edge + 1 for _, right, _ in buttons), "nobody has to scroll for them"
+    copies = boxes("#collection tbody .number:nth-last-child(2)")
+    assert [right <= buttons[0][0] for _, right, _ in copies] == [True, True], "nor for the number of copies"
+    assert all(right <= left + 1 for (_, right, _), (left, *_) in pairwise(boxes("#timeline .axis:not(.name)")))
+    said = tab.evaluate("[...document.querySelectorAll('#timeline .chip text')].map(t => t.textContent)")
+    assert said[0].endswith("…") and not tab.wrong
+    if width == 1280:
+        fields = "[...document.querySelectorAll('#given input, #edit [data-coordinate]')]"
+        cut = tab.evaluate(f"{fields}.filter(i => i.scrollWidth > i.clientWidth).map(i => i.value)")
+        assert set(cut) == {"B" * 60}, "a field shows all of a value of ordinary length"
 
 
 def test_a_pale_text_a_nameless_button_and_a_hidden_focus_are_found(browser, tmp_path):

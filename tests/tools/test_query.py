@@ -1,11 +1,13 @@
 """Claims about `ebbflow sql`: queries over files, answered once and kept while the files change."""
 
+import datetime
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 
 import duckdb
 import pyarrow
@@ -74,6 +76,8 @@ def test_every_format_says_the_same_and_rows_that_are_there_twice_come_twice(pla
         "select id from orders union all select id + 10 from orders order by id desc",
         "select id, city from orders order by 2 desc nulls last, 1 limit 3",
         "select distinct city from orders order by city nulls first",
+        "select * from orders order by price desc, id limit 2",
+        "select *, price + id as more from orders order by more nulls first, id",
     ],
 )
 def test_answers_stand_in_the_order_that_duckdb_gives_them(place, query):
@@ -83,10 +87,36 @@ def test_answers_stand_in_the_order_that_duckdb_gives_them(place, query):
     assert [tuple(row.values()) for row in rows] == right
 
 
+def test_maps_and_what_is_in_them_are_told_as_json_and_people_have_them(place):
+    columns = {
+        "m": pyarrow.array([[("k", float("nan"))], [], None], pyarrow.map_(pyarrow.string(), pyarrow.float64())),
+        "d": pyarrow.array([[(day, [1])] for day in [datetime.date(2020, 1, 2)]] * 3,
+                           pyarrow.map_(pyarrow.date32(), pyarrow.list_(pyarrow.int64()))),
+        "s": [{"p": [Decimal("1.50")]}, None, {"p": [None]}],
+    }  # fmt: skip
+    parquet.write_table(pyarrow.table(columns), place / "t.parquet")
+    query = "select m, d, s from t order by s, m"
+    rows = [json.loads(line) for line in ask(query, "t.parquet", "--format", "json").stdout.splitlines()]
+    assert rows == [
+        {"m": {}, "d": {"2020-01-02": [1]}, "s": None},
+        {"m": None, "d": {"2020-01-02": [1]}, "s": {"p": [None]}},
+        {"m": {"k": "NaN"}, "d": {"2020-01-02": [1]}, "s": {"p": ["1.50"]}},
+    ]
+    assert '{""k"": ""NaN""}' in ask(query, "t.parquet", "--format", "csv").stdout
+    assert "{'k': nan}" in ask(query, "t.parquet").stdout
+
+
 def test_parquet_directories_and_patterns_are_tables(place):
     (place / "parts").mkdir()
     for i in range(3):
-        table = pyarrow.table({"k": [i, i], "at": pyarrow.array([0, 1], pyarrow.timestamp("ns")), "many": [[1], [2]]})
+        table = pyarrow.table(
+            {
+                "k": [i, i],
+                "at": pyarrow.array([0, 1], pyarrow.timestamp("ns")),
+                "long": pyarrow.array([0, 1], pyarrow.duration("s")),
+                "wide": pyarrow.array([Decimal(0), Decimal(1)], pyarrow.decimal256(50, 2)),
+            }
+        )
         parquet.write_table(table, place / "parts" / f"{i}.parquet")
     (place / "parts" / "_SUCCESS").write_text("")
     for where in ("parts", "parts/*.parquet"):
@@ -106,6 +136,8 @@ def test_parquet_directories_and_patterns_are_tables(place):
         (["select 1", "2=orders.csv"], "which table is in which file"),
         (["select 1", "orders.csv", "orders=customers.jsonl"], 'two files are to be the table "orders"'),
         (["select distinct city from orders order by price", "orders.csv"], "none of its columns"),
+        (["select * from orders order by 2", "orders.csv"], "none of its columns"),
+        (["select 1", "twice.csv"], 'two columns named "a"'),
         (["select 1", "broken.parquet"], "broken.parquet cannot be read"),
         (["select id from orders", "orders.csv", "--output", "no/such/place.csv"], "cannot be written"),
     ],
@@ -113,6 +145,7 @@ def test_parquet_directories_and_patterns_are_tables(place):
 def test_what_is_wrong_is_a_sentence_and_status_one(place, words, said):
     (place / "broken.parquet").write_text("no")
     (place / "x.xlsx").write_text("no")
+    (place / "twice.csv").write_text("a,b,a\n1,2,3\n")
     done = ask(*words)
     assert done.exit_code == 1 and said in done.stderr and "Traceback" not in done.stderr
     assert not [name for name in os.listdir(place) if name.startswith(".")]

@@ -26,14 +26,14 @@ def told(node, cases, seed, number=0):
             assert said["wrong"] == [], (seed, number - 1, said["wrong"][:5])
             counts["whole"] += 1
         counts["programs"] += 1
-        counts.update({name: said[name] for name in ("owed", "looked", "events")})
+        counts.update({name: said[name] for name in ("owed", "looked", "merged", "events")})
     return counts
 
 
 def test_a_story_tells_all_that_happens_in_order():
     with explored.Node(HERE, ANSWERS) as node:
         counts = told(node, 40, seed=6)
-    assert counts["whole"] > 25 and counts["owed"] > 50 and counts["events"] > 2000, counts
+    assert counts["whole"] > 25 and counts["owed"] > 50 and counts["merged"] > 50 and counts["events"] > 2000, counts
 
 
 def test_a_group_that_changes_at_many_times_owes_all_their_joins():
@@ -49,6 +49,8 @@ PLANTED = {
     "later times come first": (".sort(compareTimes);\n  const since", ".reverse();\n  const since"),
     "the frontier stays": ("minimal(steps.slice(done)", "minimal(steps.slice(Math.max(0, done - 1))"),
     "owed by the whole row": ("node.key.map((name) => names.indexOf(name))", "names.map((_, c) => c)"),
+    "merged rounds": ("d < since.length ? Math.max(c, since[d]) : c", "d < since.length ? Math.max(c, since[d]) : 0"),
+    "changes that cancel are kept": ("if (sum === 0n) this.changes.delete(key);", "if (sum === 1n << 70n) return;"),
     "starting over is one round": ("changes[i].rounds)) rows +=", "changes[i].rounds.map(() => 1))) rows +="),
 }
 

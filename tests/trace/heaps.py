@@ -13,13 +13,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ebbflow.engine.worker import Worker
+from ebbflow.engine.plan_layout import lay_table
 from ebbflow.operators import block
 from ebbflow.operators import node as kinds
 from ebbflow.trace import heap as h
 from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
+from ebbflow.trace.append import push_entry, touch
 from ebbflow.trace.clock import intern_time, mark_complete, respread
+from ebbflow.trace.diff_limits import LAST
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.reserved_heap import Heap
+from ebbflow.trace.worker_fields import Segment, Vector
 
 SMALL = 1 << 24
 
@@ -28,7 +33,7 @@ Entry = tuple[int, int, int, tuple[int, ...]]  # rounds, rank, diff, values
 
 class Bench:
     def __init__(self, depth: int = 1, coordinates: int = 1, general: bool = False, reserve: int = SMALL):
-        self.heap = h.Heap(reserve)
+        self.heap = Heap(reserve)
         self.H, self.W, self.header = self.heap.H, self.heap.W, self.heap.header
         self.depth, self.coordinates = depth, coordinates
         self.bits = 62 // depth - 1
@@ -51,7 +56,7 @@ class Bench:
         return self.H[p : p + n].tolist()
 
     def vector(self, v: int) -> list[int]:
-        return self.heap.vector(h.Vector(v)).tolist()
+        return self.heap.vector(Vector(v)).tolist()
 
     # ---- times
 
@@ -88,9 +93,9 @@ class Bench:
 
     def push(self, sg: int, w: int, rounds: int, rank: int, diff: int, values: Sequence[int]) -> None:
         """An entry of this slice, as a visit adds it."""
-        s.touch(self.W, sg, w)
+        touch(self.W, sg, w)
         p = self.heap.keep(values)
-        s.push_entry(self.W, sg, w, rounds, rank, diff, p)
+        push_entry(self.W, sg, w, rounds, rank, diff, p)
         h.release(self.W, p, max(1, len(values)))
 
     def entries(self, sg: int, w: int) -> list[Entry]:
@@ -98,15 +103,16 @@ class Bench:
 
     def old(self, sg: int) -> int:
         """How many of a segment's entries are from earlier slices."""
-        return int(h.Segment(sg).old)
+        return int(Segment(sg).old)
 
     def node(self, kind: int, keys: int = 0, widths: Sequence[int] = (), lanes: int = 0, folds: int = 0) -> int:
         """A node; with keys, it has a table with a family of each width."""
         nd = self.heap.zeros(kinds.Node.SIZE)
         kinds.Node(nd).kind, kinds.Node(nd).lanes = kind, lanes
-        kinds.Node(nd).least, kinds.Node(nd).most_rounds = h.LAST, -1
+        kinds.Node(nd).least, kinds.Node(nd).most_rounds = LAST, -1
+        kinds.Node(nd).choice = kinds.Choice(self.heap.zeros(kinds.Choice.SIZE))
         if keys:
-            Worker.lay_table(self, kinds.Node(nd), keys, list(widths), folds=folds)  # type: ignore[arg-type]
+            lay_table(self.heap, kinds.Node(nd), keys, list(widths), folds=folds)
         return nd
 
     def table(self, nd: int) -> int:
@@ -124,7 +130,7 @@ class Bench:
     def record(self, tb: int, key: Sequence[int]) -> int:
         """The record of a key, added if it is not there."""
         p = self.heap.keep(key)
-        code = h.hash_lanes(p, len(key))
+        code = hash_lanes(p, len(key))
         rc = t.find(tb, p, code) or t.add_key(self.W, tb, p, code)
         h.release(self.W, p, max(1, len(key)))
         return int(rc)
@@ -132,7 +138,7 @@ class Bench:
 
 def entries(H, sg: int, w: int) -> list[Entry]:
     """A segment's entries."""
-    p, n = int(h.Vector(sg).pointer), int(h.Vector(sg).length)
+    p, n = int(Vector(sg).pointer), int(Vector(sg).length)
     rows = H[p : p + n * w].reshape(n, w).tolist()
     return [(row[0], row[1] >> s.DIFF_BITS, (row[1] & s.DIFF_MASK) - s.BIAS, tuple(row[2:])) for row in rows]
 

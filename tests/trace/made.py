@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
-from ebbflow.trace.heap import Heap, hash_lanes
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.reserved_heap import Heap
 from ebbflow.trace.segment import diff_of, rank_of, stamped
+from ebbflow.trace.worker_fields import Vector
 
 Entry = tuple  # rounds, rank, diff, values...
 SMALL = 1 << 24
@@ -61,4 +62,4 @@ def read_entries(heap: Heap, p: int, n: int, w: int) -> list[Entry]:
 
 
 def read_segment(heap: Heap, sg: int, w: int) -> list[Entry]:
-    return read_entries(heap, int(h.Vector(sg).pointer), int(h.Vector(sg).length), w)
+    return read_entries(heap, int(Vector(sg).pointer), int(Vector(sg).length), w)

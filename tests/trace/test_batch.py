@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.trace import batch as b
+from ebbflow.trace.draft import KEYS_A_BUCKET, seal
 from ebbflow.trace.heap import alloc
 from tests.trace.made import hash_of, make_heap, make_stream, make_table, read_entries
 
@@ -28,7 +29,7 @@ def contents(draw):
 
 
 def sealed(heap, tb, content):
-    return b.seal(heap.W, tb, *make_stream(heap, content))
+    return seal(heap.W, tb, *make_stream(heap, content))
 
 
 def number_of(heap, batch, key):
@@ -104,7 +105,7 @@ def test_static_data_stores_keys_and_values_and_little_else():
     n = 512
     keys, values = rng.integers(LEAST, MOST, (2, n)).tolist()
     batch = sealed(heap, tb, {(k,): [[(0, 1, 1, v)]] for k, v in zip(keys, values, strict=True)})
-    directory = n // b.KEYS_A_BUCKET // 2 + 1
+    directory = n // KEYS_A_BUCKET // 2 + 1
     header = b.Batch.SIZE + b.Lane.SIZE + b.Family.SIZE + b.Lane.SIZE
     assert b.Batch(batch).size == 2 * n + directory + header
 

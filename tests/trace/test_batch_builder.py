@@ -4,10 +4,11 @@ from hypothesis import strategies as st
 
 from ebbflow.trace import batch as b
 from ebbflow.trace import batch_builder
-from ebbflow.trace import heap as h
 from ebbflow.trace import packed_rows as k
 from ebbflow.trace import spine as s
 from ebbflow.trace import table as t
+from ebbflow.trace.draft import seal
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.made import hash_of, make_heap, make_stream, make_table
 
 pytestmark = pytest.mark.interpreted
@@ -36,7 +37,7 @@ def test_keys_that_are_put_down_become_the_batch_that_a_stream_of_them_becomes(g
     heap = make_heap()
     H, W = heap.H, heap.W
     tb = make_table(heap, keys, [2 + n for n in families])
-    expected = int(b.seal(W, tb, *make_stream(heap, content))) if content else 0
+    expected = int(seal(W, tb, *make_stream(heap, content))) if content else 0
     pack = batch_builder.begin_batch(W, tb)
     step = 3 + keys + families[0]
     for key in sorted(content, key=lambda key: (hash_of(heap, key), key)):
@@ -54,4 +55,4 @@ def test_keys_that_are_put_down_become_the_batch_that_a_stream_of_them_becomes(g
         found, size = int(s.Sealed(place).batch), int(b.Batch(expected).size)
         assert H[found : found + size].tolist() == H[expected : expected + size].tolist()
     assert k.Pack(pack).rows == sum(len(parts[0]) for parts in content.values())
-    assert h.Worker(W).stream.length == 0
+    assert Worker(W).stream.length == 0

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ebbflow.times import lattice
 from ebbflow.trace import clock
-from ebbflow.trace import heap as h
+from ebbflow.trace.failures import TOO_MANY_TIMES
 from tests.trace.heaps import Bench
 
 
@@ -118,7 +118,7 @@ def test_more_times_than_ranks_are_refused():
     last = bench.rank((7,))
     bench.header.times.length = clock.RANKS_AT_MOST  # as if so many had come
     bench.rank((8,))
-    assert bench.header.error == h.TOO_MANY_TIMES
+    assert bench.header.error == TOO_MANY_TIMES
     assert bench.rank((7,)) == last
 
 

@@ -7,6 +7,11 @@ from hypothesis import strategies as st
 
 from ebbflow.errors import AddressTaken
 from ebbflow.trace import heap as h
+from ebbflow.trace.failures import BACKWARDS, OVERFLOW, USED_UP, fail
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.reserved_heap import Heap
+from ebbflow.trace.rounds import join_rounds, rounds_precede
+from ebbflow.trace.worker_fields import Vector, Worker
 from tests.trace.heaps import Bench
 
 SIZES = st.integers(1, 40) | st.integers(1, 3000)
@@ -70,7 +75,7 @@ def test_large_blocks_that_are_free_are_returned_each_once_and_hold_nothing(aske
             calls.clear()
             new.clear()
             for i in range(128):
-                p, size = int(h.Worker(W).free[i]), int(h.class_size(i))
+                p, size = int(Worker(W).free[i]), int(h.class_size(i))
                 while p and size >= h.LARGE:
                     assert not H.words[p + 1024 : p + size - 512].any()
                     p = int(H.words[p])
@@ -153,7 +158,10 @@ def test_what_lies_side_by_side_is_gathered_and_given_out_again(seed, held_back)
 def test_vectors_keep_their_content_when_they_grow(asked):
     bench = Bench()
     W = bench.W
-    vectors, model = [h.Vector(bench.heap.zeros(h.Vector.SIZE)) for _ in range(4)], [[] for _ in range(4)]
+    vectors, model = (
+        [Vector(bench.heap.zeros(Vector.SIZE)) for _ in range(4)],
+        [[] for _ in range(4)],
+    )
     for number, (which, what, n) in enumerate(asked):
         v = vectors[which]
         if what == "p":
@@ -162,7 +170,7 @@ def test_vectors_keep_their_content_when_they_grow(asked):
                 model[which].append(number * 10 + i)
         elif what == "r":
             p = h.reserve(W, v, n)
-            assert h.Vector(v).capacity >= n and p == h.Vector(v).pointer
+            assert Vector(v).capacity >= n and p == Vector(v).pointer
         elif what == "l":
             model[which] = list(range(n))
             bench.heap.load(v, model[which])
@@ -189,7 +197,7 @@ def test_who_goes_beyond_the_limit_gets_its_block_and_an_error_is_written_down()
     p = bench.heap.keep(range(1000))
     assert bench.header.error == 0 and not bench.heap.is_overdrawn
     q = int(h.alloc(W, 1 << 17))
-    assert bench.header.error == h.USED_UP and 0 < bench.header.error_word <= 1 << 17 and bench.heap.is_overdrawn
+    assert bench.header.error == USED_UP and 0 < bench.header.error_word <= 1 << 17 and bench.heap.is_overdrawn
     H[q : q + (1 << 17)] = 7
     assert bench.words(p, 1000) == list(range(1000))
     h.release(W, q, 1 << 17)
@@ -207,7 +215,7 @@ def test_where_most_of_the_space_behind_the_limit_is_gone_an_error_is_written_do
         h.alloc(bench.W, 128)
     assert bench.header.error == 0
     h.alloc(bench.W, 128)
-    assert bench.header.error == h.USED_UP
+    assert bench.header.error == USED_UP
 
 
 def test_a_heap_whose_space_is_used_up_says_so_and_what_was_held_is_there():
@@ -222,10 +230,10 @@ def test_a_heap_whose_space_is_used_up_says_so_and_what_was_held_is_there():
 @pytest.mark.interpreted
 def test_the_first_thing_that_goes_wrong_is_remembered():
     bench = Bench()
-    h.fail(bench.W, h.OVERFLOW, 3, 4, 5)
-    h.fail(bench.W, h.BACKWARDS, 6, 7, 8)
+    fail(bench.W, OVERFLOW, 3, 4, 5)
+    fail(bench.W, BACKWARDS, 6, 7, 8)
     assert [bench.header.error, bench.header.error_node, bench.header.error_rank, bench.header.error_word] == [
-        h.OVERFLOW,
+        OVERFLOW,
         3,
         4,
         5,
@@ -245,7 +253,7 @@ def hashed(words):
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
 def test_a_hash_is_the_same_on_every_machine(words):
     bench = Bench()
-    assert h.hash_lanes(bench.heap.keep(words), len(words)) == hashed(words)
+    assert hash_lanes(bench.heap.keep(words), len(words)) == hashed(words)
 
 
 def rounds_pairs():
@@ -266,8 +274,8 @@ def test_rounds_in_a_word_are_ordered_and_joined_like_tuples(pair):
     depth, a, b = pair
     bench = Bench(depth)
     guard, x, y = bench.header.guard, bench.rounds(*a), bench.rounds(*b)
-    assert bool(h.rounds_precede(x, y, guard)) == all(i <= j for i, j in zip(a, b, strict=True))
-    assert bench.fields(int(h.join_rounds(x, y, guard, bench.bits))) == tuple(map(max, a, b))
+    assert bool(rounds_precede(x, y, guard)) == all(i <= j for i, j in zip(a, b, strict=True))
+    assert bench.fields(int(join_rounds(x, y, guard, bench.bits))) == tuple(map(max, a, b))
     assert (x < y) == (a < b)  # a scan by the word meets causes before effects
     assert x & guard == 0 and x >= 0
 
@@ -278,51 +286,51 @@ def test_rounds_are_compared_field_by_field(depth):
     bench = Bench(depth)
     most = (1 << bench.bits) - 1
     low, high = bench.rounds(*[0] * depth), bench.rounds(*[most] * depth)
-    assert h.rounds_precede(low, high, bench.header.guard) and not h.rounds_precede(high, low, bench.header.guard)
+    assert rounds_precede(low, high, bench.header.guard) and not rounds_precede(high, low, bench.header.guard)
     if depth > 1:
         left, right = bench.rounds(most, *[0] * (depth - 1)), bench.rounds(*[0] * (depth - 1), most)
-        assert not h.rounds_precede(left, right, bench.header.guard)
-        assert not h.rounds_precede(right, left, bench.header.guard)
-        assert bench.fields(int(h.join_rounds(left, right, bench.header.guard, bench.bits)))[0] == most
+        assert not rounds_precede(left, right, bench.header.guard)
+        assert not rounds_precede(right, left, bench.header.guard)
+        assert bench.fields(int(join_rounds(left, right, bench.header.guard, bench.bits)))[0] == most
 
 
 def test_a_heap_at_a_chosen_place_lies_there_and_gives_it_back():
     base = 0x2B00_0000_0000
-    heap = h.Heap(1 << 26, base)
+    heap = Heap(1 << 26, base)
     assert base + 64 == 8 * (heap.W + 1)
     p = heap.keep([1, 2, 3])
     assert heap.words[p - heap.W + 8] == 1
     with pytest.raises(AddressTaken, match="in use in this process"):
-        h.Heap(1 << 26, base)
+        Heap(1 << 26, base)
     heap.wipe()
     assert heap.H[p] == 0
     heap.close()
-    again = h.Heap(1 << 26, base)
+    again = Heap(1 << 26, base)
     assert again.H.words[p + 1] == 0  # which nobody holds
     del again  # nobody said goodbye
-    h.Heap(1 << 26, base).close()
+    Heap(1 << 26, base).close()
 
 
 @pytest.mark.interpreted
 def test_a_vector_that_lies_last_grows_where_it_is():
     bench = Bench()
     W = bench.W
-    v = h.Vector(bench.heap.zeros(h.Vector.SIZE))
+    v = Vector(bench.heap.zeros(Vector.SIZE))
     first = h.reserve(W, v, 1000)
     held = bench.header.live
-    assert h.reserve(W, v, 5000) == first and bench.header.bump == first + int(h.Vector(v).capacity)
+    assert h.reserve(W, v, 5000) == first and bench.header.bump == first + int(Vector(v).capacity)
     assert bench.header.live - held == bench.header.bump - first - h.class_size(h.size_class(1000))
     behind = h.alloc(W, 1000)
-    assert behind == first + int(h.Vector(v).capacity) and h.reserve(W, v, 9000) > behind
+    assert behind == first + int(Vector(v).capacity) and h.reserve(W, v, 9000) > behind
 
 
 def test_a_vector_that_is_filled_and_dropped_again_and_again_takes_no_more_room_each_time():
     """Where it lies last and grows where it is, it leaves large free blocks behind: the next one has to take them."""
     bench = Bench()
-    W, v, ends = bench.W, bench.heap.zeros(h.Vector.SIZE), []
+    W, v, ends = bench.W, bench.heap.zeros(Vector.SIZE), []
     for _ in range(50):
         for word in range(5000):
             h.push_word(W, v, word)
         h.drop_vector(W, v)
-        ends.append(int(h.Worker(W).bump))
+        ends.append(int(Worker(W).bump))
     assert ends[-1] == ends[20]

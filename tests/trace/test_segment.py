@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.times import lattice
-from ebbflow.trace import heap as h
 from ebbflow.trace import segment as s
+from ebbflow.trace.append import touch
+from ebbflow.trace.failures import DIFF_OVERFLOW
+from ebbflow.trace.folding import fold_hashing, fold_neighbours, fold_searching
+from ebbflow.trace.worker_fields import Vector, Worker
 from tests.trace.heaps import Bench
 
 DIFFS = st.integers(-2, 2) | st.integers(-s.DIFF_AT_MOST // 1000, s.DIFF_AT_MOST // 1000)
@@ -76,16 +79,16 @@ def test_what_earlier_slices_left_is_one_entry_per_value_and_rounds(slices, lane
         assert [e[2:] for e in raw[old:]] == [(diff, (value, -value)[:lanes]) for _, _, diff, value in updates]
         assert summed(raw[:old]) == summed(before)  # this slice only added behind
         bench.next_slice()
-        s.touch(bench.W, sg, w)
+        touch(bench.W, sg, w)
         before = bench.entries(sg, w)
         assert bench.old(sg) == len(before)
         wanted = summed([(rounds, 0, diff, values) for rounds, _, diff, values in raw])
         assert summed(before) == wanted and len(before) == len(wanted)  # ranks forgotten, equal ones summed, no zeros
         assert before == sorted(before, key=lambda e: (e[3], e[0]))
-        capacity = int(h.Vector(sg).capacity)
+        capacity = int(Vector(sg).capacity)
         assert capacity <= max(64, 8 * w * len(before)) and (before or not capacity)
     assert bench.header.error == 0
-    assert bench.header.live - live <= int(h.Vector(sg).capacity) * 2 + 4096  # scratch, and the segment
+    assert bench.header.live - live <= int(Vector(sg).capacity) * 2 + 4096  # scratch, and the segment
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 2])
@@ -97,8 +100,8 @@ def test_what_comes_in_one_slice_and_goes_in_the_next_leaves_nothing(lanes, new)
         for i in range(new):
             bench.push(sg, w, i % 3, 1, diff, (i, -i)[:lanes])
         bench.next_slice()
-        s.touch(bench.W, sg, w)
-    assert bench.entries(sg, w) == [] and h.Vector(sg).capacity == 0
+        touch(bench.W, sg, w)
+    assert bench.entries(sg, w) == [] and Vector(sg).capacity == 0
 
 
 PLACES = st.tuples(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), st.integers(0, 3))
@@ -123,7 +126,7 @@ def test_entries_in_order_are_searched_by_values_and_rounds(entries, wanted):
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), DIFFS, st.integers(0, 5)), max_size=150))
 def test_the_two_ways_to_fold_agree(updates):
     found = []
-    for fold in (s.fold_searching, s.fold_hashing):
+    for fold in (fold_searching, fold_hashing):
         bench = Bench()
         p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
         n = int(fold(bench.W, p, len(updates), 3))
@@ -139,7 +142,7 @@ def test_the_two_ways_to_fold_agree(updates):
 def test_neighbours_fold_and_what_was_there_before_stays(updates, data):
     bench, m = Bench(), data.draw(st.integers(0, len(updates)))
     p = bench.heap.keep([x for r, t, d, v in updates for x in (r, int(s.stamped(t, d)), v)])
-    n = int(s.fold_neighbours(p, m, len(updates), 3))
+    n = int(fold_neighbours(p, m, len(updates), 3))
     left = [bench.words(p + 3 * i, 3) for i in range(n)]
     entries = [(r, int(s.rank_of(word)), int(s.diff_of(word)), v) for r, word, v in left]
     assert entries[:m] == updates[:m]
@@ -152,7 +155,7 @@ def test_a_value_that_goes_when_the_next_one_comes_is_not_looked_for(comes_first
     steps = [[(t, 1), (t - 1, -1)] for t in range(1, 100)]
     updates = [(0, 1), *(change for step in steps for change in (step if comes_first else step[::-1]))]
     p = bench.heap.keep([x for v, d in updates for x in (0, int(s.stamped(0, d)), v)])
-    assert s.fold_neighbours(p, 0, len(updates), 3) == 1
+    assert fold_neighbours(p, 0, len(updates), 3) == 1
     assert bench.words(p, 3) == [0, int(s.stamped(0, 1)), 99]
 
 
@@ -164,9 +167,9 @@ def test_a_segment_that_empties_gives_its_memory_back():
         for value in range(30):
             bench.push(sg, 3, 0, 1, sign, (value,))
         bench.next_slice()
-    grown = int(h.Vector(sg).capacity)
-    s.touch(bench.W, sg, 3)
-    assert bench.entries(sg, 3) == [] and h.Vector(sg).capacity == 0 and grown
+    grown = int(Vector(sg).capacity)
+    touch(bench.W, sg, 3)
+    assert bench.entries(sg, 3) == [] and Vector(sg).capacity == 0 and grown
     bench.push(sg, 3, 0, 1, 5, (1,))
     assert bench.entries(sg, 3) == [(0, 1, 5, (1,))]
     assert bench.header.live - live < grown + 4096
@@ -180,9 +183,9 @@ def test_a_segment_that_shrinks_moves_to_a_smaller_block():
             if sign > 0 or value % 100:
                 bench.push(sg, 3, 0, 1, sign, (value,))
         bench.next_slice()
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     assert sorted(bench.entries(sg, 3)) == [(0, 0, 1, (value,)) for value in range(0, 1000, 100)]
-    assert h.Vector(sg).capacity <= 64
+    assert Vector(sg).capacity <= 64
 
 
 TIMES = st.tuples(st.integers(0, 3), st.integers(0, 3))
@@ -203,7 +206,7 @@ def test_in_the_general_clock_times_are_advanced_to_the_lower_frontier(updates, 
             bench.next_slice()
     bench.frontiers(lower)
     bench.next_slice()
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     wanted = Counter()
     for rounds, time, diff, value in updates:
         wanted[rounds, tuple(lattice.advance(time, np.array(lower, np.int64)).tolist()), (value,)] += diff
@@ -219,11 +222,11 @@ def test_entries_stay_apart_in_the_general_clock_while_readers_can_tell_their_ti
         bench.push(sg, 3, 0, bench.rank(time), 1, (7,))
     bench.next_slice()
     bench.frontiers(lower=[(0, 1), (1, 0)])
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     assert {bench.time(rank) for _, rank, _, _ in bench.entries(sg, 3)} == {(0, 1), (1, 0)}
     bench.next_slice()
     bench.frontiers(lower=[(2, 2)])
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     assert [(bench.time(rank), diff) for _, rank, diff, _ in bench.entries(sg, 3)] == [((2, 2), 2)]
 
 
@@ -234,7 +237,7 @@ def test_a_diff_that_does_not_fit_is_refused_when_it_comes():
     bench.push(sg, 3, 0, 1, s.DIFF_AT_MOST, (1,))
     assert bench.header.error == 0
     bench.push(sg, 3, 0, 4, -s.DIFF_AT_MOST - 1, (1,))
-    assert bench.header.error == h.DIFF_OVERFLOW
+    assert bench.header.error == DIFF_OVERFLOW
     assert (bench.header.error_rank, bench.header.error_word) == (4, -s.DIFF_AT_MOST - 1)
     assert bench.entries(sg, 3)[0] == (0, 1, s.DIFF_AT_MOST, (1,))
 
@@ -251,7 +254,7 @@ def test_sums_that_do_not_fit_one_entry_are_kept_in_several(sign, others):
         bench.push(sg, 3, 0, 1, sign * s.DIFF_AT_MOST, (1,))
         bench.push(sg, 3, 0, 2, sign * 2, (1,))
         bench.next_slice()
-        s.touch(bench.W, sg, 3)
+        touch(bench.W, sg, 3)
     assert summed(bench.entries(sg, 3))[0, 0, (1,)] == sign * 5 * (s.DIFF_AT_MOST + 2)
     assert len(bench.entries(sg, 3)) == others + 6
     assert bench.header.error == 0
@@ -265,11 +268,11 @@ def test_a_segment_is_saved_once_an_advance_as_the_advance_found_it():
     bench.next_slice()
     bench.header.first, bench.header.saves_segments = bench.header.step, 1
     bench.push(sg, 3, 0, 1, 2, (6,))
-    kept = bench.vector(h.Worker(bench.W).undo)
+    kept = bench.vector(Worker(bench.W).undo)
     assert kept[:3] == [sg, 3, 1] and kept[3:] == [0, int(s.stamped(0, 1)), 5]
     bench.next_slice()
     bench.push(sg, 3, 0, 1, 3, (7,))
-    assert bench.vector(h.Worker(bench.W).undo) == kept
+    assert bench.vector(Worker(bench.W).undo) == kept
 
 
 @given(st.lists(st.tuples(st.integers(0, 420), st.sampled_from([1, -1])), min_size=1, max_size=12))
@@ -280,11 +283,11 @@ def test_a_long_segment_takes_in_few_entries_and_many_alike(changes):
     for value in range(400):
         bench.push(sg, 3, 0, 1, 1, (value,))
     bench.next_slice()
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     for value, diff in changes:
         bench.push(sg, 3, 0, 1, diff, (value,))
         expected[value] += diff
     bench.next_slice()
-    s.touch(bench.W, sg, 3)
+    touch(bench.W, sg, 3)
     found = [(value, diff) for _, _, diff, (value,) in bench.entries(sg, 3)]
     assert sorted(found) == sorted((value, count) for value, count in expected.items() if count)

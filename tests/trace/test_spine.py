@@ -5,11 +5,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ebbflow.trace import batch as b
-from ebbflow.trace import heap as h
 from ebbflow.trace import spine as s
 from ebbflow.trace import table as t
-from ebbflow.trace.segment import touch
+from ebbflow.trace.append import touch
+from ebbflow.trace.draft import seal
+from ebbflow.trace.merging import add_batch, cut_spine, tend
+from ebbflow.trace.worker_fields import Segment, Worker
 from tests.trace.made import hash_of, make_heap, make_stream, make_table, read_segment
 
 pytestmark = pytest.mark.interpreted
@@ -40,7 +41,7 @@ class Told:
         self.heap = make_heap()
         self.H, self.W = self.heap.H, self.heap.W
         self.tb = make_table(self.heap, 1, [WIDTH])
-        h.Worker(self.W).effort = 0
+        Worker(self.W).effort = 0
         self.model: dict[tuple, Counter] = {}
         self.step = 0
         self.next()
@@ -48,14 +49,14 @@ class Told:
     def next(self):
         """The next slice, an advance of its own."""
         self.step += 1
-        h.Worker(self.W).step = h.Worker(self.W).first = self.step
+        Worker(self.W).step = Worker(self.W).first = self.step
 
     def record(self, key):
         return t.find(self.tb, self.heap.keep(key), hash_of(self.heap, key))
 
     def seal(self, content):
         stream = make_stream(self.heap, {key: [part] for key, part in content.items()})
-        s.add_batch(self.W, self.tb, b.seal(self.W, self.tb, *stream))
+        add_batch(self.W, self.tb, seal(self.W, self.tb, *stream))
 
     def add(self, content):
         for key, part in content.items():
@@ -116,7 +117,7 @@ class SpineAgainstDictionary(RuleBasedStateMachine):
         content = {key: part for key, part in content.items() if not self.told.record(key)}
         if content:
             self.told.seal(content)
-        s.cut_spine(self.told.W, self.told.tb)
+        cut_spine(self.told.W, self.told.tb)
         self.told.next()
 
     @rule(key=keys)
@@ -135,12 +136,12 @@ class SpineAgainstDictionary(RuleBasedStateMachine):
     @rule(fuel=st.integers(1, 20))
     def tend(self, fuel):
         self.told.next()
-        s.tend(self.told.W, self.told.tb, fuel)
+        tend(self.told.W, self.told.tb, fuel)
 
     @precondition(lambda self: self.told.merges())
     @rule()
     def finish(self):
-        s.tend(self.told.W, self.told.tb, MANY)
+        tend(self.told.W, self.told.tb, MANY)
 
     @invariant()
     def every_key_is_as_it_should_be(self):
@@ -170,7 +171,7 @@ def test_a_key_sealed_in_this_slice_is_loaded_as_new_and_can_be_undone():
     told.seal({(1,): [(0, 2, 1, 5), (0, 3, -1, 5)]})
     rc = told.load((1,))
     sg = t.segment_of(told.tb, rc, 0)
-    assert h.Segment(sg).old == 0
+    assert Segment(sg).old == 0
     assert read_segment(told.heap, sg, WIDTH) == [(0, 2, 1, 5), (0, 3, -1, 5)]
 
 
@@ -179,7 +180,7 @@ def test_a_key_sealed_before_is_loaded_as_old_and_folded():
     told.seal({(1,): [(0, 2, 1, 5), (0, 3, 2, 5)]})
     told.next()
     sg = t.segment_of(told.tb, told.load((1,)), 0)
-    assert h.Segment(sg).old == 1
+    assert Segment(sg).old == 1
     assert read_segment(told.heap, sg, WIDTH) == [(0, 0, 3, 5)]
 
 
@@ -198,11 +199,11 @@ def test_a_key_that_left_during_a_merge_is_not_brought_back_by_it():
     for start in (0, 40):
         told.seal(ones(range(start, start + 40)))
         told.next()
-    s.tend(told.W, told.tb, 5)
+    tend(told.W, told.tb, 5)
     assert told.merges()
     told.load((3,))
     while told.merges():
-        s.tend(told.W, told.tb, 7)
+        tend(told.W, told.tb, 7)
     (place,) = told.batches()
     assert s.Sealed(place).gone_count == 1
     t.forget_key(told.tb, told.record((3,)), hash_of(told.heap, (3,)))  # the spine has nothing of it
@@ -217,7 +218,7 @@ def test_a_merge_drops_what_cancels_and_what_has_left():
     told.seal({(k,): [(0, 1, -1, 0)] for k in range(16)} | ones(range(50, 66)))
     told.next()
     told.load((20,))
-    s.tend(told.W, told.tb, MANY)
+    tend(told.W, told.tb, MANY)
     (place,) = told.batches()
     kept = int(s.Sealed(place).batch.key_count)
     assert kept == 32 - 16 - 1 + 16
@@ -240,10 +241,10 @@ def test_what_an_advance_sealed_is_not_merged_with_what_was_there_before():
     told.next()
     told.seal(ones(range(20, 40)))  # a first slice of an advance
     told.step += 1
-    h.Worker(told.W).step = told.step  # a second slice of it
-    s.tend(told.W, told.tb, MANY)
+    Worker(told.W).step = told.step  # a second slice of it
+    tend(told.W, told.tb, MANY)
     assert len(told.batches()) == 2
-    s.cut_spine(told.W, told.tb)  # the advance is refused
+    cut_spine(told.W, told.tb)  # the advance is refused
     assert all(told.read((k,)) for k in range(20)) and not told.read((30,))
 
 
@@ -252,11 +253,11 @@ def test_fuel_bounds_what_a_merge_does_at_once():
     for start in (0, 400):
         told.seal(ones(range(start, start + 400)))
         told.next()
-    s.tend(told.W, told.tb, 100)
+    tend(told.W, told.tb, 100)
     (merge,) = told.merges()
     assert s.Merge(merge).one_at + s.Merge(merge).two_at <= 50  # a key and its entry cost two
     for _ in range(100):
-        s.tend(told.W, told.tb, 100)
+        tend(told.W, told.tb, 100)
     assert not told.merges()
 
 
@@ -264,28 +265,28 @@ def test_a_batch_that_most_keys_left_shrinks_when_effort_is_spent():
     told = Told()
     told.seal(ones(range(100)))
     told.next()
-    before = int(h.Worker(told.W).sealed)
+    before = int(Worker(told.W).sealed)
     for k in range(60):
         told.load((k,))
-    s.tend(told.W, told.tb, MANY)
-    s.tend(told.W, told.tb, MANY)
-    assert h.Worker(told.W).sealed < before
+    tend(told.W, told.tb, MANY)
+    tend(told.W, told.tb, MANY)
+    assert Worker(told.W).sealed < before
     for k in range(60, 100):
         told.load((k,))
-    s.tend(told.W, told.tb, MANY)
-    assert t.Table(told.tb).spine == 0 and h.Worker(told.W).sealed == 0
+    tend(told.W, told.tb, MANY)
+    assert t.Table(told.tb).spine == 0 and Worker(told.W).sealed == 0
 
 
 def test_what_is_sealed_and_dropped_leaves_no_word_behind():
     told = Told()
-    live = int(h.Worker(told.W).live)
+    live = int(Worker(told.W).live)
     told.next()
     stream = make_stream(told.heap, {key: [part] for key, part in ones(range(50)).items()})
-    kept = int(h.Worker(told.W).live)
-    s.add_batch(told.W, told.tb, b.seal(told.W, told.tb, *stream))
-    draft = int(h.Worker(told.W).draft.capacity)
-    s.cut_spine(told.W, told.tb)
-    assert h.Worker(told.W).live == kept + draft
+    kept = int(Worker(told.W).live)
+    add_batch(told.W, told.tb, seal(told.W, told.tb, *stream))
+    draft = int(Worker(told.W).draft.capacity)
+    cut_spine(told.W, told.tb)
+    assert Worker(told.W).live == kept + draft
     assert live < kept
 
 
@@ -294,14 +295,14 @@ def test_a_key_that_is_read_for_a_visit_stays_where_it_is():
     told.seal({(1,): [(0, 1, 1, 5), (1, 1, 1, 6)], (2,): [(0, 1, 1, 5)]})
     told.next()
     told.seal({(1,): [(1, 2, -1, 6), (1, 2, 1, 7)]})
-    live = h.Worker(told.W).live
+    live = Worker(told.W).live
     key, hash_ = told.heap.keep((1,)), hash_of(told.heap, (1,))
     rc = int(s.read_key(told.W, told.tb, key, hash_))
     sg = int(t.segment_of(told.tb, rc, 0))
     assert read_segment(told.heap, sg, WIDTH) == [(0, 0, 1, 5), (1, 0, 1, 6), (1, 2, -1, 6), (1, 2, 1, 7)]
-    assert h.Segment(sg).old == 2 and h.Segment(sg).stamp == told.step
+    assert Segment(sg).old == 2 and Segment(sg).stamp == told.step
     t.forget_key(told.tb, rc, hash_)
-    assert h.Worker(told.W).live > live
+    assert Worker(told.W).live > live
     assert summed(told.read((1,))) == {(0, 5): 1, (1, 7): 1}
     assert s.read_key(told.W, told.tb, told.heap.keep((9,)), hash_of(told.heap, (9,))) == 0
 
@@ -314,7 +315,7 @@ def test_entries_of_two_batches_are_added_up_unless_their_rounds_tell_them_apart
     told.seal({(1,): [(rounds, 1, -1, 5)]})
     told.next()
     for _ in range(4):
-        s.tend(told.W, told.tb, MANY)
+        tend(told.W, told.tb, MANY)
         told.next()
     assert len(told.batches()) == 1
     assert len(told.read((1,))) == left

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from ebbflow.operators.node import REDUCE
 from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.hashing import hash_lanes
 from tests.trace.heaps import Bench, records
 from tests.trace.made import hash_of, make_heap, make_table
 
@@ -47,7 +48,7 @@ def bench(keys=2, widths=(3,)):
 
 def look(made, tb, key):
     p = made.heap.keep(key)
-    found = int(t.find(tb, p, h.hash_lanes(p, len(key))))
+    found = int(t.find(tb, p, hash_lanes(p, len(key))))
     h.release(made.W, p, max(1, len(key)))
     return found
 
@@ -55,9 +56,9 @@ def look(made, tb, key):
 @pytest.mark.interpreted
 def test_the_colliding_keys_do_collide():
     made = Bench()
-    codes = {int(h.hash_lanes(made.heap.keep(key), 2)) for key in COLLIDING}
+    codes = {int(hash_lanes(made.heap.keep(key), 2)) for key in COLLIDING}
     assert len(codes) == 1
-    assert {int(h.hash_lanes(made.heap.keep(key), 2)) & 0xFFFF for key in ONE_SLOT} == {5}
+    assert {int(hash_lanes(made.heap.keep(key), 2)) & 0xFFFF for key in ONE_SLOT} == {5}
 
 
 @settings(max_examples=60)

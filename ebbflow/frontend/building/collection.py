@@ -31,26 +31,23 @@ from ebbflow.expressions.resolve import condition, unknown_column, with_type
 from ebbflow.expressions.typed import Expr
 from ebbflow.frontend import aliases
 from ebbflow.frontend.building import joining, looping, shaping
-from ebbflow.frontend.building.column import Column, refuse_pyspark
+from ebbflow.frontend.building.column import Column
 from ebbflow.frontend.building.delaying import later
-from ebbflow.frontend.building.grouping import Grouped, order_of
+from ebbflow.frontend.building.exploding import with_exploded
+from ebbflow.frontend.building.grouping import Grouped
 from ebbflow.frontend.building.key_sets import cubed, rolled_up
 from ebbflow.frontend.building.lineage import called
+from ebbflow.frontend.building.mistakes import refuse_pyspark
 from ebbflow.frontend.building.ordering import Ordered
+from ebbflow.frontend.building.ordering_keys import order_of
 from ebbflow.frontend.building.shaping import computed, every_column, own_function, project, projected
 from ebbflow.frontend.building.windows import with_windows
+from ebbflow.frontend.lines import Lines
 from ebbflow.frontend.options import refuse_unknown
 from ebbflow.frontend.running import inspecting
 
 
-class Lines(str):
-    """Text that shows itself as it is, also where Python would show its quotes."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class Collection:
+class Collection:  # long: what can be made of a collection, each method with its example
     """A multiset of typed records that changes over time.
 
     `c.x` and `c["x"]` are its columns; a column that is named like a method is reached by the second.
@@ -687,6 +684,7 @@ class Collection:
         node, found = with_windows(self._graph, self._node, flat, verb)
         each = iter(found)  # a function is called once, so what it gave is used
         over = [{name: next(each) for name in one} if isinstance(one, Mapping) else next(each) for one in given]
+        node, over = with_exploded(self._graph, node, over, verb)
         return self if node == self._node else self._at(node), over
 
     def _kept(self, given: object, verb: str) -> tuple[str, Expr]:
@@ -697,7 +695,10 @@ class Collection:
                 f"{verb} does not know what to call {column.tree}.",
                 hint=f'Name it: {verb}(total=...), or .alias("total").',
             )
-        return column.output_name, expr
+        name = column.output_name
+        if name not in self.schema and column.given_name is None:
+            name = name.rpartition(".")[2]  # a field of a struct is called as the field
+        return name, expr
 
     def _other(self, other: object, verb: str) -> int:
         if not isinstance(other, Collection):

@@ -9,15 +9,20 @@ Rule: every operator and method gives a new Column; a lambda is called once and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from ebbflow.columns.ddl import type_of
-from ebbflow.errors import NotAnExpression, NoValueYet
+from ebbflow.errors import NotAnExpression
 from ebbflow.expressions import ast as w
 from ebbflow.expressions.resolve import literal
 from ebbflow.frontend import aliases
-from ebbflow.frontend.aliases import unknown_method
+from ebbflow.frontend.aliases import public_names, unknown_method
+from ebbflow.frontend.building.date_methods import Moment
+from ebbflow.frontend.building.mistakes import Rows, is_no_value, refuse_pyspark
+from ebbflow.frontend.building.numpy_functions import OPERATIONS_BY_NUMPY
+from ebbflow.frontend.building.text_methods import Text
 
 String = str  # inside Column, str is the accessor
 _TRUTH = (
@@ -27,11 +32,14 @@ _TRUTH = (
 )
 
 
-def is_no_value(says: str, hint: str) -> NoReturn:
-    raise NoValueYet(f"{says}; a column has a value only for each row, when the program runs.", hint=hint)
+@runtime_checkable
+class Spread(Protocol):
+    """A window: what spreads an aggregate over the rows around each."""
+
+    def _over(self, tree: w.Ast) -> w.Ast: ...
 
 
-class Column:
+class Column:  # long: operators and methods of one class, each with its example
     """An expression over columns: `col("x")`, `edges.x`, `r.x` in a lambda, and what is made of them."""
 
     __slots__ = ("branches", "descending", "given_name", "nulls_last", "tree")
@@ -249,7 +257,7 @@ class Column:
         """
         values: Sequence[object] = choices
         if len(choices) == 1 and not isinstance(choices[0], str | bytes | Column):
-            if hasattr(choices[0], "semijoin"):
+            if isinstance(choices[0], Rows):
                 raise NotAnExpression(
                     "is_in takes a list of values, not a collection.", hint="Use a.semijoin(b, on=...)."
                 )
@@ -282,12 +290,16 @@ class Column:
         """
         return Column(w.Applied("cast", (self.tree,), (type_of(kind), "try")), self.output_name)
 
-    def alias(self, name: String) -> Column:
-        """Under another name.
+    def alias(self, name: String, *more: String) -> Column:
+        """Under another name; what makes several columns takes several.
 
         >>> col("x").alias("total")
         Column<x> as total
         """
+        if more:
+            if not isinstance(self.tree, w.Exploded):
+                raise NotAnExpression(f"{self.tree} is one column, and {1 + len(more)} names are given.", hint="One.")
+            return Column(replace(self.tree, names=(name, *more)))
         return Column(self.tree, name, self.branches, self.descending, self.nulls_last)
 
     def desc(self) -> Column:
@@ -345,7 +357,7 @@ class Column:
         >>> ebb.sum("x").over(ebb.Window.partition_by("k").order_by("t"))
         Column<sum(x) over a window>
         """
-        if not hasattr(window, "_over"):
+        if not isinstance(window, Spread):
             refuse_pyspark(window)
             raise NotAnExpression(
                 f"over takes a window; got {window!r:.60}.",
@@ -374,22 +386,22 @@ class Column:
         return Column(w.Applied("when", (*self.branches, _branch(value))))
 
     @property
-    def str(self) -> Text:
+    def str(self) -> Text[Column]:
         """What can be done with text.
 
         >>> col("name").str.lower()
         Column<lower(name)>
         """
-        return Text(self)
+        return Text(self, _apply)
 
     @property
-    def dt(self) -> Moment:
+    def dt(self) -> Moment[Column]:
         """What can be done with dates and timestamps.
 
         >>> col("at").dt.year()
         Column<year(at)>
         """
-        return Moment(self)
+        return Moment(self, _apply)
 
     def __repr__(self) -> String:
         return f"Column<{self.tree}>" + (f" as {self.given_name}" if self.given_name else "")
@@ -397,7 +409,32 @@ class Column:
     if not TYPE_CHECKING:  # a type checker knows the methods there are
 
         def __getattr__(self, name: String) -> NoReturn:
-            raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, _public(Column))
+            raise unknown_method(name, "A column", aliases.FOREIGN_COLUMN, public_names(Column))
+
+    def get_item(self, key: object) -> Column:
+        """An element of an array, from 0 on, the value that a map has for a key, or a struct's field; also `[key]`.
+
+        >>> col("xs").get_item(0)
+        Column<get_item(xs, 0)>
+        """
+        return self[key]
+
+    def get_field(self, name: object) -> Column:
+        """A struct's field; also `["name"]`, and `col("s.name")`.
+
+        >>> col("s").get_field("a")
+        Column<get_field(s, 'a')> as a
+        """
+        found = _apply("get_field", self, name)
+        return found.alias(name) if isinstance(name, String) else found
+
+    def with_field(self, name: String, value: object) -> Column:
+        """A struct with a field more, or with another one in its place.
+
+        >>> col("s").with_field("a", 1)
+        Column<with_field(s, 'a', 1)>
+        """
+        return _apply("with_field", self, lit(name), value)
 
     def bitwise_and(self, other: object) -> Column:
         """The bits that both have.
@@ -429,6 +466,9 @@ class Column:
     isNotNull = is_not_null
     isNaN = is_nan
     isin = is_in
+    getItem = get_item
+    getField = get_field
+    withField = with_field
     astype = cast
     name = alias
     eqNullSafe = eq_null_safe
@@ -539,19 +579,21 @@ class Column:
             'Put text together with ebb.concat(a, ebb.lit(" "), b); numbers become text with .cast("string").',
         )
 
-    def __getitem__(self, item: object) -> NoReturn:
-        is_no_value("[...] asks a column for a part", "Part of a text is .str.substr(start, length), counted from 1.")
+    def __getitem__(self, item: object) -> Column:
+        if isinstance(item, slice):
+            is_no_value("[a:b] asks a column for a part", "Part of a text is .str.substr(start, length), from 1.")
+        return _apply("get_item", self, item)
 
     # ---- numpy ------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: String, *inputs: object, **options: object) -> Column:
-        build = UFUNCS.get(ufunc.__name__)
+        build = OPERATIONS_BY_NUMPY.get(ufunc.__name__)
         if method != "__call__" or options or build is None:
             raise NotAnExpression(
                 f"numpy's {ufunc.__name__}{'' if method == '__call__' else '.' + method} does not work on a column.",
-                hint=f"These do: {', '.join(sorted(UFUNCS))}.  Whole arrays are map_batches(fn, schema).",
+                hint=f"These do: {', '.join(sorted(OPERATIONS_BY_NUMPY))}.  Whole arrays are map_batches(fn, schema).",
             )
-        return build(*inputs)
+        return _apply(build, *inputs) if isinstance(build, String) else build(_apply, *inputs)
 
     def __array_function__(
         self, function: Any, types: object, args: tuple[Any, ...], options: dict[String, Any]
@@ -562,232 +604,6 @@ class Column:
             f"numpy's {function.__name__} needs the values, and a column has none while the plan is made.",
             hint="For np.where write ebb.when(cond, a).otherwise(b).  Whole arrays are map_batches(fn, schema).",
         )
-
-
-# `str` and `abs` are attributes of Column: below the class the builtins are themselves again.
-
-
-class Text:
-    """`.str`: what can be done with text.  Plain strings given here are text, not columns."""
-
-    __slots__ = ("_column",)
-
-    def __init__(self, column: Column):
-        self._column = column
-
-    def lower(self) -> Column:
-        """In small letters.
-
-        >>> col("name").str.lower()
-        Column<lower(name)>
-        """
-        return _apply("lower", self._column)
-
-    def upper(self) -> Column:
-        """In capitals.
-
-        >>> col("name").str.upper()
-        Column<upper(name)>
-        """
-        return _apply("upper", self._column)
-
-    def length(self) -> Column:
-        """The number of characters (of bytes, for binary).
-
-        >>> col("name").str.length()
-        Column<length(name)>
-        """
-        return _apply("length", self._column)
-
-    def substr(self, start: object, length: object) -> Column:
-        """From a position (the first is 1; negative ones count from the end), so many characters.
-
-        >>> col("name").str.substr(1, 3)
-        Column<substr(name, 1, 3)>
-        """
-        return _apply("substr", self._column, start, length)
-
-    def concat(self, *others: object) -> Column:
-        """One after the other; null if any is.
-
-        >>> col("name").str.concat("!")
-        Column<concat(name, '!')>
-        """
-        return _apply("concat", self._column, *others)
-
-    def contains(self, text: object) -> Column:
-        """Whether the text occurs in it.
-
-        >>> col("name").str.contains("a")
-        Column<contains(name, 'a')>
-        """
-        return _apply("contains", self._column, text)
-
-    def starts_with(self, text: object) -> Column:
-        """Whether it begins with the text.
-
-        >>> col("name").str.starts_with("a")
-        Column<starts_with(name, 'a')>
-        """
-        return _apply("starts_with", self._column, text)
-
-    def ends_with(self, text: object) -> Column:
-        """Whether it ends with the text.
-
-        >>> col("name").str.ends_with("a")
-        Column<ends_with(name, 'a')>
-        """
-        return _apply("ends_with", self._column, text)
-
-    def like(self, pattern: object) -> Column:
-        """Whether it is like a pattern: % is any text, _ any character; after a backslash they mean themselves.
-
-        >>> col("name").str.like("%b_")
-        Column<like(name, '%b_')>
-        """
-        return _apply("like", self._column, pattern)
-
-    def ilike(self, pattern: object) -> Column:
-        """Whether it is like a pattern, capitals or not.
-
-        >>> col("name").str.ilike("%B_")
-        Column<like(lower(name), '%b_')>
-        """
-        plain = pattern.tree.value if isinstance(pattern, Column) and isinstance(pattern.tree, w.Constant) else pattern
-        return _apply("like", self.lower(), plain.lower() if isinstance(plain, str) else pattern)
-
-    def trim(self) -> Column:
-        """Without spaces at both ends.
-
-        >>> col("name").str.trim()
-        Column<trim(name)>
-        """
-        return _apply("trim", self._column)
-
-    def ltrim(self) -> Column:
-        """Without spaces at the start.
-
-        >>> col("name").str.ltrim()
-        Column<ltrim(name)>
-        """
-        return _apply("ltrim", self._column)
-
-    def rtrim(self) -> Column:
-        """Without spaces at the end.
-
-        >>> col("name").str.rtrim()
-        Column<rtrim(name)>
-        """
-        return _apply("rtrim", self._column)
-
-    def replace(self, search: object, by: object) -> Column:
-        """Every occurrence of a text replaced by another.
-
-        >>> col("name").str.replace("a", "b")
-        Column<replace(name, 'a', 'b')>
-        """
-        return _apply("replace", self._column, search, by)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            foreign = {"len": "length()", "strip": "trim()", "startswith": "starts_with(text)"}
-            foreign |= {"endswith": "ends_with(text)"}
-            raise unknown_method(name, ".str", foreign, _public(Text))
-
-
-class Moment:
-    """`.dt`: what can be done with dates and timestamps."""
-
-    __slots__ = ("_column",)
-
-    def __init__(self, column: Column):
-        self._column = column
-
-    def year(self) -> Column:
-        """The year.
-
-        >>> col("at").dt.year()
-        Column<year(at)>
-        """
-        return _apply("year", self._column)
-
-    def month(self) -> Column:
-        """1 to 12.
-
-        >>> col("at").dt.month()
-        Column<month(at)>
-        """
-        return _apply("month", self._column)
-
-    def day(self) -> Column:
-        """The day of the month.
-
-        >>> col("at").dt.day()
-        Column<day(at)>
-        """
-        return _apply("day", self._column)
-
-    def hour(self) -> Column:
-        """0 to 23; 0 for a date.
-
-        >>> col("at").dt.hour()
-        Column<hour(at)>
-        """
-        return _apply("hour", self._column)
-
-    def minute(self) -> Column:
-        """0 to 59.
-
-        >>> col("at").dt.minute()
-        Column<minute(at)>
-        """
-        return _apply("minute", self._column)
-
-    def second(self) -> Column:
-        """0 to 59.
-
-        >>> col("at").dt.second()
-        Column<second(at)>
-        """
-        return _apply("second", self._column)
-
-    def weekday(self) -> Column:
-        """0 is Monday.
-
-        >>> col("at").dt.weekday()
-        Column<weekday(at)>
-        """
-        return _apply("weekday", self._column)
-
-    def date(self) -> Column:
-        """The day of a moment.
-
-        >>> col("at").dt.date()
-        Column<cast(at, date)> as at
-        """
-        return self._column.cast("date")
-
-    def add_days(self, days: object) -> Column:
-        """So many days later.
-
-        >>> col("at").dt.add_days(7)
-        Column<date_add(at, 7)>
-        """
-        return _apply("date_add", self._column, days)
-
-    def days_since(self, start: object) -> Column:
-        """Days from a start to it.
-
-        >>> col("at").dt.days_since(col("start"))
-        Column<date_diff(at, start)>
-        """
-        return _apply("date_diff", self._column, start)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise unknown_method(name, ".dt", {"dayofweek": "weekday()"}, _public(Moment))
 
 
 # ---- making columns -------------------------------------------------------------------------
@@ -812,6 +628,8 @@ def lit(value: object) -> Column:
     """
     if isinstance(value, Column):
         return value
+    if isinstance(value, list | tuple):
+        return Column(w.Applied("array", tuple(lit(each).tree for each in value)))
     tree = operand(value)
     if not isinstance(tree, w.Constant):
         raise NotAnExpression("lit takes a constant, not a function.", hint="A lambda stands where a column is wanted.")
@@ -847,30 +665,15 @@ def operand(value: object) -> w.Ast:
     if isinstance(value, Column):
         return value.tree
     refuse_pyspark(value)
-    if callable(value) and not isinstance(value, type) and not hasattr(value, "semijoin"):
+    if callable(value) and not isinstance(value, type) and not isinstance(value, Rows):
         return w.Traced(value)
-    if callable(value) or hasattr(value, "semijoin"):
+    if callable(value) or isinstance(value, Rows):
         raise NotAnExpression(
             f"{value!r} stands where a column or a constant is wanted.", hint='Name the column: col("x").'
         )
     if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a scalar of numpy's is a plain number
     return w.Constant(value)
-
-
-def refuse_pyspark(value: object) -> None:
-    """Columns and DataFrames of PySpark look like ours, answer to every name, and belong to another program."""
-    if not type(value).__module__.startswith("pyspark."):
-        return
-    kind, shown = type(value).__name__, f"{value!r:.80}"
-    hint = {
-        "Column": "Write it with ebbflow's: from ebbflow import col, and import ebbflow.functions as F.",
-        "DataFrame": "A collection comes from flow.input(name, df.schema); live.insert(name, df) feeds it.",
-    }
-    raise NotAnExpression(
-        f"{shown} is PySpark's {kind}, and stands where ebbflow wants its own.",
-        hint=hint.get(kind, "Use columns, constants and collections of ebbflow."),
-    )
 
 
 def _apply(op: str, *args: object) -> Column:
@@ -880,32 +683,3 @@ def _apply(op: str, *args: object) -> Column:
 def named_or(value: object) -> Column:
     """For functions: a plain string is the name of a column."""
     return col(value) if isinstance(value, str) else Column(operand(value))
-
-
-# ---- numpy's functions ----------------------------------------------------------------------
-
-
-def _op(op: str) -> Callable[..., Column]:
-    return lambda *args: _apply(op, *args)
-
-
-UFUNCS: dict[str, Callable[..., Column]] = {
-    "add": _op("add"), "subtract": _op("sub"), "multiply": _op("mul"), "divide": _op("div"), "true_divide": _op("div"),
-    "floor_divide": _op("floordiv"), "fmod": _op("mod"), "negative": _op("neg"), "positive": lambda x: x,
-    "absolute": _op("abs"), "fabs": lambda x: _apply("abs", x).cast("double"),
-    "remainder": lambda x, y: _apply("sub", x, _apply("mul", _apply("floordiv", x, y), y)),
-    "equal": _op("eq"), "not_equal": _op("ne"), "less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"),
-    "greater_equal": _op("ge"), "logical_and": _op("and"), "logical_or": _op("or"), "logical_not": _op("not"),
-    "bitwise_and": _op("and"), "bitwise_or": _op("or"), "invert": _op("not"), "isnan": _op("is_nan"),
-    "maximum": _op("greatest"), "minimum": _op("least"), "fmax": _op("greatest"), "fmin": _op("least"),
-    "sqrt": _op("sqrt"), "exp": _op("exp"), "log": _op("log"), "log2": _op("log2"), "log10": _op("log10"),
-    "power": _op("pow"), "float_power": _op("pow"), "square": lambda x: _apply("mul", x, x), "floor": _op("floor"),
-    "ceil": _op("ceil"), "sin": _op("sin"), "cos": _op("cos"), "tan": _op("tan"), "sign": _op("sign"),
-}  # fmt: skip
-
-
-# ---- words that are not there ---------------------------------------------------------------
-
-
-def _public(kind: type) -> list[str]:
-    return [name for name in dir(kind) if not name.startswith("_")]

@@ -12,15 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Never
 
 from ebbflow.columns.ddl import schema_of
-from ebbflow.columns.schema import RESERVED
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import (
-    DuplicateName,
     MissingPackage,
     PlanError,
-    ReservedName,
     TypeMismatch,
     UnknownOption,
     did_you_mean,
@@ -28,9 +25,11 @@ from ebbflow.errors import (
 )
 from ebbflow.expressions.resolve import unknown_column
 from ebbflow.frontend.building import looping
-from ebbflow.frontend.building.collection import Collection, Lines
-from ebbflow.frontend.building.column import refuse_pyspark
+from ebbflow.frontend.building.collection import Collection
+from ebbflow.frontend.building.declaring import check_name, coordinates_of, refuse_twice, refuse_without_output
+from ebbflow.frontend.building.mistakes import refuse_pyspark
 from ebbflow.frontend.extensions import extension
+from ebbflow.frontend.lines import Lines
 from ebbflow.frontend.options import OF_A_RUN, OF_A_STREAM, ON_SPARK, check_task_bytes, refuse_unknown
 from ebbflow.runtime.runtimes import runtime_named
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from ebbflow.frontend.running.table import Table
 
 
-class Dataflow:
+class Dataflow:  # long: every call of a program, each with its example
     """A program over collections.
 
     `Dataflow(time=("valid", "system"))` has times of two coordinates.  `Dataflow(timezone="America/New_York")` reads
@@ -59,7 +58,7 @@ class Dataflow:
         self, time: str | Iterable[str] = "time", timezone: str | None = None, ansi: bool = False, **unknown: Never
     ):
         refuse_unknown("Dataflow", unknown, ("time", "timezone", "ansi"))
-        self.graph = Graph(_coordinates(time))
+        self.graph = Graph(coordinates_of(time))
         self.graph.timezone = None if timezone is None else checked(timezone) or "UTC"
         if not isinstance(ansi, bool):
             raise TypeMismatch(f"ansi says whether an error refuses the step; got {ansi!r:.60}.", hint="True or False.")
@@ -74,8 +73,8 @@ class Dataflow:
         Collection edges (src long, dst long)
         """
         refuse_unknown("input", unknown, ("schema", "key"))
-        _check_name(name, "input")
-        self._refuse_twice(n.Input, name)
+        check_name(name, "input")
+        refuse_twice(self.graph, n.Input, name)
         columns = schema_of(schema)
         if not columns.fields:
             raise TypeMismatch(
@@ -97,7 +96,7 @@ class Dataflow:
                 hint="Leave out key=, and give changes with diffs: live.apply(...).",
             )
         with self.graph.lock:
-            self._refuse_twice(n.Input, name)  # again: another thread may have been quicker
+            refuse_twice(self.graph, n.Input, name)  # again: another thread may have been quicker
             number = self.graph.add(n.Input(name, columns, keys), users_place())
             self.graph.names[number] = name
         return Collection(self.graph, number)
@@ -112,7 +111,7 @@ class Dataflow:
         Dataflow(xs -> once)
         """
         refuse_unknown("output", unknown, ("changes",))
-        _check_name(name, "output")
+        check_name(name, "output")
         if not isinstance(changes, bool):
             raise TypeMismatch(
                 f"changes says whether an output keeps its changes, True or False, not {changes!r:.60}.",
@@ -133,14 +132,14 @@ class Dataflow:
             raise PlanError(
                 f'the output "{name}" belongs to another dataflow.', hint="Build it from inputs of this one."
             )
-        self._refuse_twice(n.Output, name)
+        refuse_twice(self.graph, n.Output, name)
         if self.graph.scopes[collection._node]:
             raise PlanError(
                 f'the output "{name}" is a collection inside a loop.',
                 hint="What comes out of a loop is what iterate returns.",
             )
         with self.graph.lock:
-            self._refuse_twice(n.Output, name)
+            refuse_twice(self.graph, n.Output, name)
             self.graph.names.setdefault(collection._node, name)
             self.graph.add(n.Output(name, collection._node, changes), users_place())
 
@@ -316,6 +315,7 @@ class Dataflow:
         figure: Any = False,
         show: Any = None,
         title: str | None = None,
+        times: bool = False,
         **inputs: Any,
     ) -> Any:
         """Write the program as a page to walk through in a browser: every collection, at every time, row by row.
@@ -324,7 +324,8 @@ class Dataflow:
         `inputs` are rows from the first time on; `story(live)` is a function that feeds a session, step by step.
         Without a path (`export=` is another word for it) the page goes to a temporary directory; at a terminal it is
         opened.  `show` is the collection it begins with, by name or as a Collection.  `figure=True` is a page to put
-        into a text, only the lattice and its rows; or name the parts: plan, lattice, rows, story, inputs.
+        into a text, only the lattice and its rows; or name the parts: plan, lattice, rows, story, inputs.  `times=True`
+        says how long the story's steps took, and how much of it at each node.
 
         While a session runs that was begun with `run(explore=True)`, `explore()` shows that session.
 
@@ -339,7 +340,7 @@ class Dataflow:
         runs = running is not None and not running._at.is_closed
         if running is not None and runs and path is None and export is None and story is None and not inputs:
             return running.explore(show=show, title=title)
-        look = extension("look")(title, show, figure)
+        look = extension("look")(title, show, figure, times)
         return extension("explore")(self, path if path is not None else export, story, inputs, look)
 
     def sql(self, query: str) -> Collection:
@@ -379,23 +380,10 @@ class Dataflow:
         """
         return Collection(self.graph, extension("dataframe")(self, df, inputs))
 
-    def _refuse_twice(self, kind: type[n.Input] | type[n.Output], name: str) -> None:
-        if any(isinstance(node, kind) and node.name == name for node in self.graph.nodes):
-            if kind is n.Output:
-                raise DuplicateName(f'the output "{name}" is there already.', hint="Give this one another name.")
-            raise DuplicateName(
-                f'the input "{name}" is there already.',
-                hint="Use what flow.input returned, or give this one another name.",
-            )
-
     def _ready(self) -> None:
         """Refuse a plan that could not run."""
-        if not any(isinstance(node, n.Output) for node in self.graph.nodes):
-            raise PlanError(
-                "the program has no output, so there is nothing to keep right.",
-                hint='Name a result: flow.output("result", collection).',
-            )
-        from ebbflow.dataflow.rules import check
+        refuse_without_output(self.graph)
+        from ebbflow.dataflow.rules.check import check
 
         check(self.graph)
 
@@ -444,28 +432,3 @@ def _of_this(graph: Graph, given: object) -> int:
     if given._graph is not graph:
         raise PlanError("iterate mixes two dataflows.", hint="Make all inputs with one Dataflow.")
     return given._node
-
-
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name:
-        raise TypeMismatch(
-            f"the name of an {what} is text; got {'none' if name == '' else type(name).__name__}.",
-            hint=f'For example flow.{what}("edges", ...).',
-        )
-
-
-def _coordinates(time: object) -> tuple[str, ...]:
-    names = (time,) if isinstance(time, str) else tuple(time) if isinstance(time, Iterable) else ()
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise TypeMismatch(
-            f"time names the coordinates of a time; got {time!r}.",
-            hint='For example Dataflow(time=("valid", "system")).',
-        )
-    if len(set(names)) < len(names):
-        raise DuplicateName(
-            f"two coordinates of a time have one name: {', '.join(names)}.", hint="Give each a name of its own."
-        )
-    for name in names:
-        if name in RESERVED:
-            raise ReservedName(f'"{name}" is kept for results.', hint=f'Call the coordinate "{name[1:]}".')
-    return names

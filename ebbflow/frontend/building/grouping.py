@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ebbflow import functions as F
 from ebbflow.columns.ddl import checked, schema_of
-from ebbflow.columns.schema import DOUBLE, Field, Schema, Type
+from ebbflow.columns.schema import Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.dataflow.graph import Graph
-from ebbflow.errors import DuplicateName, NotAnExpression, TypeMismatch, users_place
+from ebbflow.errors import DuplicateName, NotAnExpression, users_place
 from ebbflow.expressions import ast as w
-from ebbflow.expressions.operations import cast
-from ebbflow.expressions.resolve import resolve, unknown_column
-from ebbflow.expressions.typed import Column as Read
-from ebbflow.expressions.typed import Expr
 from ebbflow.frontend import aliases
 from ebbflow.frontend.aliases import unknown_method
-from ebbflow.frontend.building.column import Column, refuse_pyspark
+from ebbflow.frontend.building.aggregating import Aggregation, again
+from ebbflow.frontend.building.column import Column
 from ebbflow.frontend.building.key_sets import Sets, by_sets, pivoted, values_of
-from ebbflow.frontend.building.lineage import called, resolved, row_of
-from ebbflow.frontend.building.shaping import Named, computed, every_column, own_function, project, projected, unused
+from ebbflow.frontend.building.lineage import called, row_of
+from ebbflow.frontend.building.mistakes import refuse_pyspark
+from ebbflow.frontend.building.ordering_keys import first, order_of
+from ebbflow.frontend.building.shaping import Named, every_column, own_function, project
 from ebbflow.frontend.building.tracing import traced, value_of
 
 Made = TypeVar("Made")
@@ -72,7 +70,7 @@ class Grouped(Generic[Made]):
         return self._made(by_sets(self._graph, self._keys, self._sets, lambda keys: self._reduced(keys, asked)))
 
     def _reduced(self, keys: list[Named], asked: list[tuple[str, Column]]) -> int:
-        plan = _Aggregation(self._graph, self._node, keys)
+        plan = Aggregation(self._graph, self._node, keys)
         if all(isinstance(column.tree, w.Aggregated) for _, column in asked):
             return plan.reduced([(name, column.tree) for name, column in asked])
         return plan.combined(asked)
@@ -246,7 +244,7 @@ class Grouped(Generic[Made]):
         if not column.given_name:
             raise NotAnExpression(
                 f"{column.tree} has no name among the columns of the result.",
-                hint=f'Give it one: agg(total=ebb.{_again(column.tree)}), or ebb.{_again(column.tree)}.alias("total").'
+                hint=f'Give it one: agg(total=ebb.{again(column.tree)}), or ebb.{again(column.tree)}.alias("total").'
                 if isinstance(column.tree, w.Aggregated)
                 else 'Give it one: agg(total=...), or (...).alias("total").',
             )
@@ -255,6 +253,8 @@ class Grouped(Generic[Made]):
     def _aggregate(self, name: str, given: object) -> Column:
         row = row_of(self._graph, self._node, "agg")
         column = traced(given, row, "agg") if callable(given) and not isinstance(given, Column) else given
+        if isinstance(column, Column):
+            column = _of_groups(column)
         if not isinstance(column, Column) or not any(
             isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
         ):
@@ -298,129 +298,10 @@ class Grouped(Generic[Made]):
         )
 
 
-def _again(tree: w.Aggregated) -> str:
-    """An aggregate as people write it."""
-    if tree.of is None:
-        return "count()"
-    return f'{tree.op}("{tree.of}")' if isinstance(tree.of, w.Named) else f"{tree.op}(...)"
-
-
-class _Aggregation:
-    """The columns that aggregates read, the reduction, and what is computed of its answers."""
-
-    def __init__(self, graph: Graph, node: int, keys: list[Named]):
-        self.graph, self.node, self.keys = graph, node, keys
-        self.read: dict[Expr, str] = {}  # what aggregates are of -> its column before the reduction
-
-    def reduced(self, asked: list[tuple[str, Any]]) -> int:
-        """One reduction: (name, aggregate) pairs."""
-        aggregates, types = [], []
-        for name, tree in asked:
-            column, kind = (None, None) if tree.of is None else self._column(tree.op, tree.of)
-            by = None if tree.by is None else self._column("max", tree.by)[0]
-            aggregates.append(n.Aggregate(tree.op, column, name, by))
-            types.append(Field(name, result_type(tree.op, kind)))
-        key_fields = [Field(name, expr.type) for name, expr in self.keys]
-        schema = checked([*key_fields, *types])
-        columns = [*self.keys, *((name, expr) for expr, name in self.read.items())]
-        node = project(self.graph, self.node, columns) if columns else self.node
-        names = tuple(name for name, _ in self.keys)
-        return self.graph.add(n.Reduce(node, names, n.Aggregates(tuple(aggregates)), schema), users_place())
-
-    def _column(self, op: str, tree: w.Ast) -> tuple[str, Type]:
-        expr = resolved(self.graph, self.node, tree, op)
-        if kind_of(op).takes == "double" and expr.type.is_number:
-            expr = cast(expr, DOUBLE)
-        if not takes(op, expr.type):
-            hint = (
-                'Cast it: .cast("long").'
-                if expr.type.name in ("boolean", "string")
-                else "min, max and count_distinct take any type."
-            )
-            wants = "takes whole numbers" if kind_of(op).takes == "whole" else "adds up numbers"
-            raise TypeMismatch(f'{op} {wants}, and "{expr}" is of type {expr.type}.', hint=hint)
-        if expr not in self.read:
-            plain = isinstance(expr, Read) and all(expr.name != name for name, _ in self.keys)
-            taken = {*self.graph.schemas[self.node].names, *(name for name, _ in self.keys), *self.read.values()}
-            self.read[expr] = str(expr) if plain else unused(f"_of{len(self.read)}", taken)
-        return self.read[expr], expr.type
-
-    def combined(self, asked: list[tuple[str, Column]]) -> int:
-        """Aggregates first, under names of ours, then the expressions over them."""
-        parts = dict.fromkeys(
-            part for _, column in asked for part in w.parts_of(column.tree) if isinstance(part, w.Aggregated)
-        )
-        keyed = [name for name, _ in self.keys]
-        hidden = {part: unused(f"_{i}", keyed) for i, part in enumerate(parts)}
-        node = self.reduced([(name, part) for part, name in hidden.items()])
-        schema = self.graph.schemas[node]
-        keys = [(name, Read(name, schema[name])) for name, _ in self.keys]
-        shown = []
-        for name, column in asked:
-            tree = self._replaced(column.tree, hidden)
-            shown.append((name, resolve(tree, schema, "agg", called(self.graph, self.node), self.graph.ansi)))
-        return projected(self.graph, node, [*keys, *shown])
-
-    def _replaced(self, tree: w.Ast, hidden: dict[w.Aggregated, str]) -> w.Ast:
-        """The expression over the reduction's answers; beside aggregates, only the keys have one value for a group."""
-        match tree:
-            case w.Aggregated():
-                return w.Named(hidden[tree])
-            case w.Applied(op, args, options):
-                return w.Applied(op, tuple(self._replaced(arg, hidden) for arg in args), options)
-            case w.Named(name) if all(name != key for key, _ in self.keys):
-                groups = f"the groups of {called(self.graph, self.node)}"
-                keys = [key for key, _ in self.keys]
-                more = f'One value of many is ebb.any_value("{name}").'
-                raise unknown_column(f'agg looks for the column "{name}" in {groups}', name, keys, more)
-        return tree
-
-
-# ---- the first rows -------------------------------------------------------------------------
-
-
-def order_of(graph: Graph, node: int, given: object, verb: str) -> list[tuple[Expr, bool]]:
-    """(what to order by, whether the largest comes first) from "x", "-x", a column, .desc(), a lambda, or several."""
-    if isinstance(given, list | tuple):
-        return [each for one in given for each in order_of(graph, node, one, verb)]
-    down = False
-    if isinstance(given, str) and given.startswith("-") and given not in graph.schemas[node]:
-        given, down = given[1:], True
-    column, expr = computed(graph, node, given, verb)
+def _of_groups(column: Column) -> Column:
+    """first and last of a group, which has no order: its least and its largest value."""
     match column.tree:
-        case w.Applied("neg", (w.Named() as tree,)):  # -r.x reads as "-x"; text can be turned around too
-            expr, down = resolved(graph, node, tree, verb), True
-    if column.nulls_last not in (None, column.descending):
-        raise NotAnExpression(
-            f"{verb} has nulls first in rising order and last in falling order.",
-            hint="Order by .is_null() first for another; the order of a window takes asc_nulls_last and the like.",
-        )
-    return [(expr, down != column.descending)]
-
-
-def first(graph: Graph, node: int, keys: list[Named], number: object, order: list[tuple[Expr, bool]], verb: str) -> int:
-    """The first rows of each group, with the columns that the collection has."""
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 2**63:
-        raise TypeMismatch(
-            f"{verb} gives the first n rows, n a whole number from 1, of 64 bits; got {number!r}.",
-            hint='For example .top(10, order_by="-x").' if verb == "top" else f"For example .{verb}(10).",
-        )
-    columns = every_column(graph.schemas[node])
-    computed_keys = [(name, expr) for name, expr in keys if (name, expr) not in columns]
-    shown = [*computed_keys, *(column for column in columns if column[0] not in dict(computed_keys))]
-    added = [
-        (unused(f"_by{i}", [name for name, _ in shown]), expr)
-        for i, (expr, _) in enumerate(order)
-        if not (isinstance(expr, Read) and (expr.name, expr) in shown)
-    ]
-    by_name = {expr: name for name, expr in added}
-    names = [(by_name[expr] if expr in by_name else str(expr), down) for expr, down in order]
-    key_names = tuple(name for name, _ in keys)
-    source = project(graph, node, [*shown, *added])
-    fields = [
-        *(Field(name, expr.type) for name, expr in keys),
-        *(field for field in graph.schemas[source] if field.name not in key_names),
-    ]
-    by = tuple({name: (name, down) for name, down in reversed(names) if name not in key_names}.values())[::-1]
-    top = graph.add(n.Reduce(source, key_names, n.Top(number, by), Schema(tuple(fields))), users_place())
-    return project(graph, top, [(name, Read(name, expr.type)) for name, expr in shown])
+        case w.Placed("first_value" | "last_value" as op, of, 0, None) if of is not None:
+            tree = w.Aggregated("min" if op == "first_value" else "max", of)
+            return Column(tree, column.given_name)
+    return column

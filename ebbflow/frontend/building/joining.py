@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ebbflow.columns.ddl import checked
-from ebbflow.columns.schema import DIGITS, DOUBLE, Field, Type
+from ebbflow.columns.schema import DOUBLE, PRECISION, Field, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import TypeMismatch, UnclearJoin, did_you_mean, users_place
 from ebbflow.expressions import ast as w
-from ebbflow.expressions.operations import cast, same_words
+from ebbflow.expressions.operations import cast, same_words, whole_digits
 from ebbflow.expressions.typed import Column as Read
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.frontend.aliases import HOW
-from ebbflow.frontend.building.column import Column, refuse_pyspark
+from ebbflow.frontend.building.column import Column
 from ebbflow.frontend.building.lineage import called, name_here, resolved, row_of
+from ebbflow.frontend.building.mistakes import refuse_pyspark
 from ebbflow.frontend.building.shaping import distinct, every_column, negated, project, sum_of, unused
 
 _ON = 'Say which columns belong together: on="id", on=["a", "b"], on={"left": "right"} or on=a.x == b.y.'
@@ -43,7 +44,9 @@ class Pair:
         if same_words(here, there):
             return self
         if here.is_exact and there.is_exact:
-            common = Type("decimal", DIGITS, max(here.scale, there.scale))
+            scale = max(here.scale, there.scale)
+            whole = min(whole_digits(here), whole_digits(there))  # what has more equals nothing on the other side
+            common = Type("decimal", min(max(whole + scale, 1), PRECISION), scale)
         else:
             common = DOUBLE
         return Pair(cast(self.left, common), cast(self.right, common))
@@ -51,7 +54,7 @@ class Pair:
     @property
     def are_comparable(self) -> bool:
         here, there = self.left.type, self.right.type
-        decimals = "decimal" in (here.name, there.name) and max(here.scale, there.scale) <= DIGITS
+        decimals = "decimal" in (here.name, there.name)
         return same_words(here, there) or (decimals and here.is_number and there.is_number)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import NoOrder
 from ebbflow.expressions.typed import Expr
-from ebbflow.frontend.building.grouping import first
 from ebbflow.frontend.building.lineage import called
+from ebbflow.frontend.building.ordering_keys import first
 
 Made = TypeVar("Made")
 

@@ -13,8 +13,9 @@ from typing import NoReturn
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import EbbflowError, NotAnExpression
 from ebbflow.expressions import ast as w
-from ebbflow.expressions.resolve import unknown_column
-from ebbflow.frontend.building.column import Column, is_no_value, lit, refuse_pyspark
+from ebbflow.expressions.resolve import is_field, unknown_column
+from ebbflow.frontend.building.column import Column, lit
+from ebbflow.frontend.building.mistakes import is_no_value, refuse_pyspark
 
 
 class Row:
@@ -31,7 +32,7 @@ class Row:
         return self[name]
 
     def __getitem__(self, name: str) -> Column:
-        if name not in self._schema:
+        if name not in self._schema and not (isinstance(name, str) and is_field(name, self._schema)):
             raise unknown_column(self._looks(name), name, self._schema.names)
         return Column(w.Named(name, self._owner))
 

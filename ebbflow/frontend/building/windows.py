@@ -27,7 +27,7 @@ from ebbflow.frontend.building.column import Column, named_or
 from ebbflow.frontend.building.lineage import resolved, row_of
 from ebbflow.frontend.building.tracing import value_of
 
-UNBOUNDED = 1 << 62  # PySpark's bounds are numbers, and any as large as these are unbounded
+NO_BOUND = 1 << 62  # PySpark's bounds are numbers, and any as large as these are unbounded
 AS_PLACED = {"any_value": "first_value"}
 
 
@@ -91,9 +91,9 @@ class WindowSpec:
         return self._framed("range", start, end)
 
     def _framed(self, unit: str, start: object, end: object) -> WindowSpec:
-        bounds = [None if isinstance(x, int) and abs(x) >= UNBOUNDED else x for x in (start, end)]
-        late = isinstance(start, int) and start >= UNBOUNDED
-        if late or (isinstance(end, int) and end <= -UNBOUNDED):
+        bounds = [None if isinstance(x, int) and abs(x) >= NO_BOUND else x for x in (start, end)]
+        late = isinstance(start, int) and start >= NO_BOUND
+        if late or (isinstance(end, int) and end <= -NO_BOUND):
             raise NotAnExpression(
                 "a frame begins before all rows, or ends behind them, and not the other way round.",
                 hint="For example rows_between(ebb.Window.unbounded_preceding, ebb.Window.current_row).",

@@ -1,329 +1,108 @@
-"""Functions of dates and timestamps.
-
-Where a function takes a column, a plain string is the column's name; units, formats and zones are plain text.
+"""Functions of dates and timestamps: their fields, and days added and counted.
 
 Rule: each function is one row of the table of operations.
 """
 
 from __future__ import annotations
 
-from ebbflow.errors import NotAnExpression
-from ebbflow.frontend.building.column import Column, named_or
-from ebbflow.frontend.functions.calling import Given, of, text
+from ebbflow.frontend.building.column import Column
+from ebbflow.frontend.functions.calling import Given, of
 
 
-def add_months(column: Given, months: Given) -> Column:
-    """The same day so many months later, or the last one of that month.
+def year(column: Given) -> Column:
+    """The year.
 
-    >>> add_months("x", 1)
-    Column<add_months(x, 1)>
-    """
-    return of("add_months", column, months)
-
-
-def last_day(column: Given) -> Column:
-    """The last day of its month.
-
-    >>> last_day("x")
-    Column<last_day(x)>
-    """
-    return of("last_day", column)
-
-
-def next_day(column: Given, name: Given) -> Column:
-    """The next day that is called so: `next_day("day", "Mon")`.
-
-    >>> next_day("x", "Mon")
-    Column<next_day(x, 'Mon')>
-    """
-    return of("next_day", column, text(name))
-
-
-def trunc(column: Given, unit: Given) -> Column:
-    """The first day of its year, quarter, month or week.
-
-    >>> trunc("x", "month")
-    Column<trunc(x, 'month')>
-    """
-    return of("trunc", column, text(unit))
-
-
-def date_trunc(unit: Given, column: Given) -> Column:
-    """The start of its year, quarter, month, week, day, hour, minute or second.
-
-    >>> date_trunc("month", "x")
-    Column<date_trunc('month', x)>
-    """
-    return of("date_trunc", text(unit), column)
-
-
-def make_date(year: Given, month: Given, day: Given) -> Column:
-    """The date of a year, a month and a day; null where there is none.
-
-    >>> make_date(2024, 2, "x")
-    Column<make_date(2024, 2, x)>
-    """
-    return of("make_date", year, month, day)
-
-
-def make_timestamp(year: Given, month: Given, day: Given, hour: Given, minute: Given, second: Given) -> Column:
-    """The timestamp that clocks of the program's zone show so.
-
-    >>> make_timestamp(2024, 2, "x", 0, 0, 0)
-    Column<make_timestamp(2024, 2, x, 0, 0, 0)>
-    """
-    return of("make_timestamp", year, month, day, hour, minute, second)
-
-
-def months_between(end: Given, start: Given, rounds: Given = True) -> Column:
-    """Months from start to end; whole ones between equal days, else by months of 31 days.
-
-    >>> months_between("b", "a")
-    Column<months_between(b, a, True)>
-    """
-    return of("months_between", end, start, rounds)
-
-
-def timestamp_add(unit: Given, number: Given, column: Given) -> Column:
-    """So many units later: `timestamp_add("hour", 3, "at")`.
-
-    >>> timestamp_add("month", 1, "x")
-    Column<timestampadd('month', 1, x)>
-    """
-    return of("timestampadd", text(unit), number, column)
-
-
-def timestamp_diff(unit: Given, start: Given, end: Given) -> Column:
-    """Whole units from start to end: `timestamp_diff("day", "start", "end")`.
-
-    >>> timestamp_diff("month", "a", "b")
-    Column<timestampdiff('month', a, b)>
-    """
-    return of("timestampdiff", text(unit), start, end)
-
-
-def date_format(column: Given, form: Given) -> Column:
-    """As text by a format: `date_format("at", "yyyy-MM-dd HH:mm")`.
-
-    >>> date_format("x", "yyyy-MM")
-    Column<date_format(x, 'yyyy-MM')>
-    """
-    return of("date_format", column, text(form))
-
-
-def from_unixtime(column: Given, form: Given = "yyyy-MM-dd HH:mm:ss") -> Column:
-    """Seconds since 1970 as text by a format.
-
-    >>> from_unixtime("x")
-    Column<from_unixtime(x, 'yyyy-MM-dd HH:mm:ss')>
-    """
-    return of("from_unixtime", column, text(form))
-
-
-def unix_seconds(column: Given) -> Column:
-    """Seconds since 1970.
-
-    >>> unix_seconds("x")
-    Column<unix_seconds(x)>
-    """
-    return of("unix_seconds", column)
-
-
-def unix_millis(column: Given) -> Column:
-    """Milliseconds since 1970.
-
-    >>> unix_millis("x")
-    Column<unix_millis(x)>
-    """
-    return of("unix_millis", column)
-
-
-def unix_micros(column: Given) -> Column:
-    """Microseconds since 1970.
-
-    >>> unix_micros("x")
-    Column<unix_micros(x)>
-    """
-    return of("unix_micros", column)
-
-
-def unix_date(column: Given) -> Column:
-    """Days since 1970.
-
-    >>> unix_date("x")
-    Column<unix_date(x)>
-    """
-    return of("unix_date", column)
-
-
-def timestamp_seconds(column: Given) -> Column:
-    """The timestamp so many seconds after 1970 began.
-
-    >>> timestamp_seconds("x")
-    Column<timestamp_seconds(x)>
-    """
-    return of("timestamp_seconds", column)
-
-
-def timestamp_millis(column: Given) -> Column:
-    """The timestamp so many milliseconds after 1970 began.
-
-    >>> timestamp_millis("x")
-    Column<timestamp_millis(x)>
-    """
-    return of("timestamp_millis", column)
-
-
-def timestamp_micros(column: Given) -> Column:
-    """The timestamp so many microseconds after 1970 began.
-
-    >>> timestamp_micros("x")
-    Column<timestamp_micros(x)>
-    """
-    return of("timestamp_micros", column)
-
-
-def date_from_unix_date(column: Given) -> Column:
-    """The date so many days after 1970 began.
-
-    >>> date_from_unix_date("x")
-    Column<date_from_unix_date(x)>
-    """
-    return of("date_from_unix_date", column)
-
-
-def from_utc_timestamp(column: Given, zone: Given) -> Column:
-    """What clocks of a zone show at an instant, as if it were of UTC.
-
-    >>> from_utc_timestamp("x", "Asia/Tokyo")
-    Column<from_utc_timestamp(x, 'Asia/Tokyo')>
-    """
-    return of("from_utc_timestamp", column, text(zone))
-
-
-def to_utc_timestamp(column: Given, zone: Given) -> Column:
-    """The instant at which clocks of a zone show this.
-
-    >>> to_utc_timestamp("x", "Asia/Tokyo")
-    Column<to_utc_timestamp(x, 'Asia/Tokyo')>
-    """
-    return of("to_utc_timestamp", column, text(zone))
-
-
-def quarter(column: Given) -> Column:
-    """1 to 4.
-
-    >>> quarter("x")
-    Column<quarter(x)>
-    """
-    return of("quarter", column)
-
-
-def dayofweek(column: Given) -> Column:
-    """1 is Sunday, 7 is Saturday, as in Spark.
-
-    >>> dayofweek("x")
-    Column<dayofweek(x)>
-    """
-    return of("dayofweek", column)
-
-
-def dayofyear(column: Given) -> Column:
-    """1 to 366.
-
-    >>> dayofyear("x")
-    Column<dayofyear(x)>
-    """
-    return of("dayofyear", column)
-
-
-def weekofyear(column: Given) -> Column:
-    """The week by ISO 8601, 1 to 53.
-
-    >>> weekofyear("x")
-    Column<weekofyear(x)>
-    """
-    return of("weekofyear", column)
-
-
-def dayname(column: Given) -> Column:
-    """Mon, Tue and so on.
-
-    >>> dayname("x")
-    Column<dayname(x)>
-    """
-    return of("dayname", column)
-
-
-def monthname(column: Given) -> Column:
-    """Jan, Feb and so on.
-
-    >>> monthname("x")
-    Column<monthname(x)>
-    """
-    return of("monthname", column)
-
-
-PARTS = {
-    "year": "year", "month": "month", "day": "day", "hour": "hour", "minute": "minute", "second": "second",
-    "quarter": "quarter", "week": "weekofyear", "doy": "dayofyear", "dow": "dayofweek", "yearofweek": "yearofweek",
-}  # fmt: skip
-
-
-def extract(part: Given, column: Given) -> Column:
-    """A part of a date or a timestamp: year, quarter, month, week, day, dow, doy, hour, minute or second.
-
-    >>> extract("year", "at")
+    >>> year("at")
     Column<year(at)>
     """
-    name = text(part).tree
-    op = PARTS.get(str(getattr(name, "text", getattr(name, "value", part))).lower())
-    if op is None:
-        raise NotAnExpression(
-            f"extract takes a part of a date as plain text; got {part!r}.", hint=f"One of: {', '.join(PARTS)}."
-        )
-    return of(op, column)
+    return of("year", column)
 
 
-date_part = extract
-datepart = extract
+def month(column: Given) -> Column:
+    """1 to 12.
 
-
-def unix_timestamp(column: Given, form: Given = None) -> Column:
-    """Whole seconds since 1970 of a timestamp, or of text that is read by a format.
-
-    >>> unix_timestamp("at")
-    Column<unix_timestamp(at)>
-    >>> unix_timestamp("line", "dd/MM/yyyy")
-    Column<unix_timestamp_as(line, 'dd/MM/yyyy')>
+    >>> month("at")
+    Column<month(at)>
     """
-    return of("unix_timestamp", column) if form is None else of("unix_timestamp_as", column, text(form))
+    return of("month", column)
 
 
-to_unix_timestamp = unix_timestamp
+def day(column: Given) -> Column:
+    """The day of the month.
 
-
-def to_date(column: Given, form: Given = None) -> Column:
-    """Read as a date, by a format if there is one; null where that fails.
-
-    >>> to_date("at")
-    Column<cast(at, date)> as at
-    >>> to_date("line", "dd/MM/yyyy")
-    Column<to_date_as(line, 'dd/MM/yyyy')>
+    >>> day("at")
+    Column<day(at)>
     """
-    return named_or(column).cast("date") if form is None else of("to_date_as", column, text(form))
+    return of("day", column)
 
 
-def to_timestamp(column: Given, form: Given = None) -> Column:
-    """Read as a timestamp, by a format if there is one; null where that fails.
+dayofmonth = day
 
-    >>> to_timestamp("at")
-    Column<cast(at, timestamp)> as at
-    >>> to_timestamp("line", "dd/MM/yyyy HH:mm")
-    Column<to_timestamp_as(line, 'dd/MM/yyyy HH:mm')>
+
+def hour(column: Given) -> Column:
+    """0 to 23; 0 for a date.
+
+    >>> hour("at")
+    Column<hour(at)>
     """
-    return named_or(column).cast("timestamp") if form is None else of("to_timestamp_as", column, text(form))
+    return of("hour", column)
 
 
-try_to_date = to_date
-try_to_timestamp = to_timestamp
+def minute(column: Given) -> Column:
+    """0 to 59.
+
+    >>> minute("at")
+    Column<minute(at)>
+    """
+    return of("minute", column)
+
+
+def second(column: Given) -> Column:
+    """0 to 59.
+
+    >>> second("at")
+    Column<second(at)>
+    """
+    return of("second", column)
+
+
+def weekday(column: Given) -> Column:
+    """0 is Monday, 6 is Sunday.
+
+    >>> weekday("at")
+    Column<weekday(at)>
+    """
+    return of("weekday", column)
+
+
+def date_add(column: Given, days: Given) -> Column:
+    """So many days later.
+
+    >>> date_add("day", 7)
+    Column<date_add(day, 7)>
+    """
+    return of("date_add", column, days)
+
+
+dateadd = date_add
+
+
+def date_sub(column: Given, days: Given) -> Column:
+    """So many days earlier.
+
+    >>> date_sub("day", 7)
+    Column<date_add(day, neg(7))>
+    """
+    return of("date_add", column, of("neg", days))
+
+
+def date_diff(end: Given, start: Given) -> Column:
+    """Days from start to end.
+
+    >>> date_diff("end", "start")
+    Column<date_diff(end, start)>
+    """
+    return of("date_diff", end, start)
+
+
+datediff = date_diff

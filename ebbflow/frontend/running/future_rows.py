@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ebbflow.frontend.running.output_log import Antichain, Changes, joined
-from ebbflow.frontend.running.table import in_order, sorted_order
+from ebbflow.frontend.running.row_order import in_order, sorted_order
 from ebbflow.times import lattice
 
-FEW = 4096  # rows that are copied sooner than looked at where they lie
+FEW_TO_COPY = 4096  # rows that are copied sooner than looked at where they lie
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _cut(block: Changes, start: int, end: int) -> Changes:
     """Some rows of a block, contiguous if few; what is left of a block does not keep all of it in memory."""
     lanes, times, diffs = block.lanes[:, start:end], block.times[start:end], block.diffs[start:end]
     whole = lanes.base.size if lanes.base is not None else lanes.size
-    if (2 * lanes.size < whole) if start else end <= FEW:
+    if (2 * lanes.size < whole) if start else end <= FEW_TO_COPY:
         return Changes(lanes.copy(), times.copy(), diffs.copy())
     return Changes(lanes, times, diffs)
 

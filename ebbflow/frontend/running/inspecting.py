@@ -24,7 +24,7 @@ def inspector(function: Function, schema: Schema, coordinates: tuple[str, ...]) 
         from ebbflow.frontend.running.output_log import consolidated
         from ebbflow.frontend.running.table import Table
 
-        width = len(schema)
+        width = schema.width
         rows, sums = consolidated(np.concatenate([lanes, times.T]), diffs)
         if len(sums):
             fn(Table(schema, rows[:width], np.ascontiguousarray(rows[width:].T), sums, coordinates, pool))

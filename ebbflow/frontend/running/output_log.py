@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from ebbflow.columns.schema import Schema
 from ebbflow.errors import STAYS, NumberOverflow
-from ebbflow.frontend.running.table import Table, in_order
+from ebbflow.frontend.running.row_order import in_order
+from ebbflow.frontend.running.table import Table
+from ebbflow.native.kernel import lanes_of
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -33,9 +35,9 @@ Antichain = tuple[Time, ...]
 END = 2**63 - 1  # the last number a coordinate can be
 WIDE_BITS = 31  # of a diff that is like others
 NEARLY = 2**62  # a sum that one step of such diffs takes no further than END
-SLACK = 2.0**-30  # more than sums of rounded numbers are wrong by
+ROUNDING_SLACK = 2.0**-30  # more than sums of rounded numbers are wrong by
 MOST_JOINS = 1 << 20  # times of a row that are looked at, each with all its changes
-FEW_ROWS = 1 << 10  # room for distinct rows at first, a power of two
+FEW_DISTINCT_ROWS = 1 << 10  # room for distinct rows at first, a power of two
 NEAR_ROWS, LEFT_ROWS = 1 << 9, 1 << 12  # the last row for each of so many hashes; how many leave before they are summed
 LOG = 1 << 16  # changes kept as they came before they are summed up
 
@@ -127,7 +129,7 @@ class OutputLog:
             return
         whole = joined([part for part in (*self._log, *new) if len(part.diffs)])
         rows, totals = gross(whole)
-        for row in np.flatnonzero(totals >= END * (1 - SLACK)).tolist():
+        for row in np.flatnonzero(totals >= END * (1 - ROUNDING_SLACK)).tolist():
             its = np.flatnonzero(rows == row)
             found = first_overflow(whole.times[its], whole.diffs[its])
             if found is not None:
@@ -154,14 +156,14 @@ class OutputLog:
         if len(self.since) == 1 and (len(begin) == 1 or not recent):
             past = [part for part in self._log if not any(part is other for other in recent)]
             lanes, diffs = (
-                added_up(past) if past else (np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64))
+                added_up(past) if past else (np.empty((self.schema.width, 0), np.int64), np.empty(0, np.int64))
             )
             self._log = [Changes(lanes, np.tile(np.array(begin, np.int64), (len(diffs), 1)), diffs), *recent]
         else:
             whole = joined(self._log)
             times = lattice.advance(whole.times, np.array(self.since, np.int64).reshape(-1, whole.times.shape[1]))
             lanes, diffs = consolidated(np.concatenate([whole.lanes, times.T]), whole.diffs)
-            self._log = [Changes(lanes[: len(self.schema)], lanes[len(self.schema) :].T, diffs)]
+            self._log = [Changes(lanes[: self.schema.width], lanes[self.schema.width :].T, diffs)]
         self._in_log = self._summed = sum(len(part.diffs) for part in self._log)
 
     def all(self) -> Changes | None:
@@ -201,7 +203,7 @@ class OutputLog:
         if self._in_log > self._summed:
             self._sum_up()
         if self._in_log == 0:
-            return np.empty((len(self.schema), 0), np.int64), np.empty(0, np.int64)
+            return np.empty((self.schema.width, 0), np.int64), np.empty(0, np.int64)
         whole = joined([part for part in self._log if len(part.diffs)])
         if (
             len(self._log) == 1
@@ -226,7 +228,7 @@ def gross(changes: Changes) -> tuple[Array, np.ndarray]:
 
 def above(totals: np.ndarray) -> int:
     """A whole number that none of these, which are rounded, exceeds."""
-    return int(totals.max(initial=0) * (1 + SLACK)) + 1
+    return int(totals.max(initial=0) * (1 + ROUNDING_SLACK)) + 1
 
 
 def first_overflow(times: Array, diffs: Array) -> tuple[Time, int] | None:
@@ -278,8 +280,7 @@ def added_up(parts: Sequence[Changes]) -> tuple[Array, Array]:
     Most of what is said is taken back soon: such rows find each other in a small table that stays in the cache, and
     only those that another row drives out of it are looked up among all.
     """
-    from ebbflow.columns.sorting import sift  # loads the kernels: only when there is something to sum
-    from ebbflow.native.kernel import lanes_of
+    from ebbflow.columns.row_sums import sift
 
     lanes = len(parts[0].lanes)
     sums = Sums(lanes)
@@ -304,15 +305,14 @@ class Sums:
     """Rows and the sums of their diffs, each row once."""
 
     def __init__(self, lanes: int):
-        self._make_room(lanes, FEW_ROWS)
+        self._make_room(lanes, FEW_DISTINCT_ROWS)
 
     def _make_room(self, lanes: int, room: int) -> None:
         self._found, self._slots = np.empty((lanes + 1, room), np.int64), np.zeros(1 + 2 * room, np.int64)
 
     def add(self, rows: Array) -> None:
         """Rows as lanes, the diffs behind them."""
-        from ebbflow.columns.sorting import add_up
-        from ebbflow.native.kernel import lanes_of
+        from ebbflow.columns.row_sums import add_up
 
         (_held, starts), diffs = lanes_of(rows[:-1]), np.ascontiguousarray(rows[-1])
         at = 0
@@ -331,7 +331,7 @@ def consolidated(lanes: Array, diffs: Array) -> tuple[Array, Array]:
     """Each row once, with the sum of its diffs; those that sum to zero are gone."""
     if len(diffs) == 0:
         return lanes, diffs
-    from ebbflow.columns.sorting import sum_rows  # loads the kernels: only when there is something to sum
+    from ebbflow.columns.row_sums import sum_rows
 
     sums = np.array(diffs)
     sum_rows(np.ascontiguousarray(lanes), sums, np.zeros(2 << len(diffs).bit_length(), np.int64))

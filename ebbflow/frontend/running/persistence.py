@@ -26,7 +26,7 @@ class Persistence:
         self.keeper, self.inputs, self.outputs, self.coordinates = keeper, inputs, outputs, coordinates
         words = keeper.words
         for name, given in inputs.items():
-            lanes = len(given.schema)
+            lanes = given.schema.width
             waiting = self._rows(
                 f"given/{name}",
                 lanes,
@@ -38,7 +38,7 @@ class Persistence:
                 found = keeper.journal(
                     f"keyed/{name}",
                     lambda given=given: given.keyed_rows().T.reshape(-1),
-                    lambda given=given: len(given) * (len(given.schema) + 1),
+                    lambda given=given: len(given) * (given.schema.width + 1),
                 )
                 keyed = found.reshape(-1, lanes + 1).T
             if words:
@@ -46,7 +46,7 @@ class Persistence:
         self._unread: dict[str, list[Changes]] = {}  # as it was at the last step
         self._waiting: dict[str, Sequence[Changes]] = {}
         for name, shown in outputs.items():
-            lanes = len(shown.schema)
+            lanes = shown.schema.width
             told_apart = lambda shown=shown: np.array(shown.since, np.int64).reshape(-1)
             log = self._rows(f"{LOG}{name}", lanes, lambda shown=shown: _listed(shown.all()), beside=told_apart)
             unread = self._rows(f"unread/{name}", lanes, lambda shown=shown: shown.unread)

@@ -14,28 +14,29 @@ import os
 from collections.abc import Mapping
 from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ebbflow.columns.schema import Schema
+from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
-from ebbflow.durable.image import Delta, sections
 from ebbflow.durable.journal import Journal
-from ebbflow.durable.ledger import LEDGER, MANIFEST, Record
 from ebbflow.durable.reading import checked_file, read_newest
+from ebbflow.durable.records import LEDGER, MANIFEST, Record
+from ebbflow.durable.segments import Delta, sections
 from ebbflow.durable.store import Files, Store, local_path
 from ebbflow.errors import CheckpointDiffers, DamagedFile, HistoryGone, NotComplete, UnknownOutput, did_you_mean
-from ebbflow.frontend.running.input_buffer import as_time, listed, told, whole
+from ebbflow.frontend.plain import plain
+from ebbflow.frontend.running.notation import as_time, listed, told, whole
 from ebbflow.frontend.running.output_log import Antichain, OutputLog, consolidated, nothing
 from ebbflow.frontend.running.persistence import LOG, changes_of
-from ebbflow.frontend.running.table import Table, plain
+from ebbflow.frontend.running.table import Table
+from ebbflow.native.kernel import compile_all
 from ebbflow.runtime.spark import blobs
+from ebbflow.runtime.spark.texts import add_texts
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, antichain, before
-
-if TYPE_CHECKING:
-    from ebbflow.columns.text_pool import Pool
 
 SEGMENTS, TEXTS, TEXT = "segments", "texts", "text"
 STATE = "state"  # of a stream, in the directory that it was given
@@ -207,7 +208,7 @@ class Reader:
         from_, to = (None if cut is None else self._cut("changes", cut) for cut in (since, until))
         with self._lock:
             log = self._output(name).log
-            found = log.all() or nothing(len(schema), len(self._coordinates))
+            found = log.all() or nothing(schema.width, len(self._coordinates))
         kept = np.ones(len(found.diffs), bool)
         if from_ is not None:
             self._refuse_summed(log, from_, "since")
@@ -307,7 +308,7 @@ class Reader:
             if len(beside := deltas[0][1].beside):
                 log.since = _antichain(beside[1:].reshape(-1, width).tolist())
             words = Journal(lambda: np.empty(0, np.int64)).read(deltas)
-            log.take_up(changes_of(words, len(schema), width))
+            log.take_up(changes_of(words, schema.width, width))
         self._learn(record)
         used = {*chain, *self._chain(state, TEXT), *(f for o in self._known.values() for f in o.chain)}
         self._sections = {file: found for file, found in self._sections.items() if file in used}
@@ -336,12 +337,7 @@ class Reader:
 
     def _learn(self, record: Record) -> None:
         """Have the text that the record speaks of; text never changes, so what is known stays."""
-        from ebbflow.native.kernel import compile_all  # the kernels load when rows are read
-
         compile_all()
-        from ebbflow.columns.text_pool import Pool
-        from ebbflow.runtime.spark.texts import add_texts
-
         if self._pool is None:
             key0, key1, bits = self._manifest["pool"]
             self._pool = Pool((key0, key1), bits)

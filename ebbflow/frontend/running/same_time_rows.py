@@ -15,7 +15,7 @@ import numpy as np
 from ebbflow.frontend.running.output_log import Array, Changes
 from ebbflow.times.frontier import Time
 
-WORDS = np.dtype(np.int64)
+WORD_TYPE = np.dtype(np.int64)
 ONCE = np.ones(1, np.int64)
 MANY_WORDS = 1 << 20  # of a parcel whose room is not kept
 
@@ -23,10 +23,11 @@ MANY_WORDS = 1 << 20  # of a parcel whose room is not kept
 class SameTimeRows:
     """Lanes int64[lanes, n], their time, and how often each row is added."""
 
-    __slots__ = ("diff", "lanes", "time")
+    __slots__ = ("count", "diff", "lanes", "time")
 
     def __init__(self, lanes: Array, time: Time, diff: int):
         self.lanes, self.time, self.diff = lanes, time, diff
+        self.count = lanes.shape[1]
 
     @property
     def diffs(self) -> Array:
@@ -46,4 +47,4 @@ class SameTimeRows:
 
 def repeated(time: Time, count: int) -> Array:
     """One time for so many rows; in memory it stands once."""
-    return np.ndarray((count, len(time)), WORDS, array("q", time), 0, (0, 8))
+    return np.ndarray((count, len(time)), WORD_TYPE, array("q", time), 0, (0, 8))

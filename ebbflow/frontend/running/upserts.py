@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbflow.frontend.running.table import in_order, sorted_order
+from ebbflow.frontend.running.row_order import in_order, sorted_order
 
 Array = NDArray[np.int64]
 Row = tuple[int, ...]

@@ -13,13 +13,9 @@ from __future__ import annotations
 from ebbflow.native.kernel import CACHE_LINE, inline, kernel
 from ebbflow.native.memory import load_shared, store_shared, yield_core
 from ebbflow.native.structs import At, Struct, Words, several
-from ebbflow.operators.edges import receive_at
-from ebbflow.trace.heap import (
-    Outbox,
-    Vector,
-    Worker,
-    alloc,
-)
+from ebbflow.operators.exchange.receive import receive_at
+from ebbflow.trace.heap import alloc
+from ebbflow.trace.worker_fields import Outbox, Vector, Worker
 
 
 class Arrival(Struct, words=8):

@@ -14,15 +14,9 @@ from ebbflow.native.structs import Struct, Words, several
 from ebbflow.operators.block import Block, copy_row, keep_columns
 from ebbflow.operators.node import NOTHING, Node
 from ebbflow.trace.clock import row_of
-from ebbflow.trace.heap import (
-    Outbox,
-    Vector,
-    Worker,
-    copy_words,
-    mix_in,
-    mixed,
-    reserve,
-)
+from ebbflow.trace.hashing import mix_in, mixed
+from ebbflow.trace.heap import copy_words, reserve
+from ebbflow.trace.worker_fields import Outbox, Vector, Worker
 
 
 class Run(Struct):
@@ -149,7 +143,7 @@ def send_row(worker: Worker, node: Node, owner: int, row: Words, rounds: int, ra
 
 
 @kernel
-def send_others(
+def send_others(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker,
     node: Node,
     lanes: int,

@@ -14,7 +14,6 @@ import numpy as np
 
 from ebbflow.columns.exact_sums import (
     FLOAT_WORDS,
-    LARGEST_DECIMAL,
     float_add,
     float_read,
     int_add,
@@ -24,35 +23,31 @@ from ebbflow.columns.exact_sums import (
     int_read,
     rounded_quotient,
 )
+from ebbflow.columns.float_kernels import from_float, to_float
 from ebbflow.columns.schema import NULL
-from ebbflow.columns.text_pool import text_compare
+from ebbflow.columns.text_kernels import text_compare
+from ebbflow.columns.text_table import TextPool
+from ebbflow.columns.wide_sums import WIDE_WORDS, mean_word, total_word, wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.opcodes import AVG, COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, MAX, MIN, SUM
 from ebbflow.operators.reduce.totals.accumulators import Sums
-from ebbflow.trace.heap import OVERFLOW, Worker, fail, reserve
+from ebbflow.trace.failures import OVERFLOW, fail
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.worker_fields import Worker
 
-DISTINCT, COUNTED, SUMMED, BAGGED, TOPPED, USER_FUNCTION = 0, 1, 2, 3, 4, 5
+DISTINCT, COUNT_OF_ROWS, SUMMED, BAGGED, TOPPED, USER_FUNCTION = 0, 1, 2, 3, 4, 5
 DISTINCT_BY_VALUE = 6  # a distinct of whole records that are kept by part of their columns
 WINDOWED = 7  # every row, with what its place among the others says of it
 # ---- an aggregate in a description: op, lane (or column of the accumulator), shape ------------------
 # What a lane is: a whole number, a float, a text, or a decimal, behind which stands how many digits its mean has more.
-WHOLE, REAL, TEXT, SCALED = 0, 1, 2, 3
-AGGREGATE = 4
-
-
-@inline
-def float_of(lane: int) -> Any:
-    return np.int64(lane if lane >= 0 else lane ^ 0x7FFFFFFFFFFFFFFF).view(np.float64)
-
-
-@inline
-def lane_of(x: float) -> Any:
-    if x != x:
-        return np.int64(0x7FF8000000000000)
-    b = np.float64(x + 0.0).view(np.int64)
-    return b if b >= 0 else b ^ 0x7FFFFFFFFFFFFFFF
+# An answer that is two words is described twice, for its first word and for its second: of a decimal that is one word,
+# or of one that is two, which are this lane and the next.
+WHOLE_NUMBER, FLOAT_NUMBER, TEXT_ID, SCALED = 0, 1, 2, 3
+SCALED_FIRST, SCALED_SECOND, WIDE_FIRST, WIDE_SECOND = 4, 5, 6, 7
+# Behind that, what a decimal may come to: the largest word, or how many digits two words may have.
+AGGREGATE = 5
 
 
 @inline
@@ -60,14 +55,33 @@ def lane_compare(worker: Worker, a: int, b: int, shape: int) -> int:
     """-1, 0 or 1 in the order of values; nulls first."""
     if a == b:
         return 0
-    if shape == TEXT and a != NULL and b != NULL:
-        return text_compare(worker.pool, a, b)
+    if shape == TEXT_ID and a != NULL and b != NULL:
+        return text_compare(TextPool(worker.pool), a, b)
     return -1 if a < b else 1
 
 
 @inline
+def value_compare(worker: Worker, p: Words, q: Words, lane: int, shape: int) -> int:
+    """The same of the values of two rows."""
+    c = lane_compare(worker, p[lane], q[lane], shape)
+    if c == 0 and shape >= WIDE_FIRST:
+        c = lane_compare(worker, p[lane + 1], q[lane + 1], WHOLE_NUMBER)
+    return c
+
+
+@inline
 def mean_of_floats(total_lane: int, count: int) -> Any:
-    return lane_of(float_of(total_lane) / np.float64(count))
+    return from_float(to_float(total_lane) / np.float64(count))
+
+
+@inline
+def wide_answer(acc: Words, shape: int, is_mean: bool, count: int, digits: int, most: int) -> int:
+    """One of the two words of the sum or the mean of decimals, from their total; NULL if it has too many digits."""
+    w0 = acc[0]
+    w1 = acc[1]
+    w2 = acc[2] if shape >= WIDE_FIRST else w1 >> 63
+    second = shape == SCALED_SECOND or shape == WIDE_SECOND
+    return mean_word(w2, w1, w0, count, digits, most, second) if is_mean else total_word(w2, w1, w0, most, second)
 
 
 @inline
@@ -81,8 +95,13 @@ def exact_answer(worker: Worker, node: Node, a: Words, acc: Words, count: int, r
         fit = int_fits_decimal(acc)
         if a[0] == AVG:
             x = rounded_quotient(acc[0], acc[1], count, a[3])
-            fit = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
+            fit = True
+        fit = fit and -a[4] <= x <= a[4]
         if fit:
+            return x
+    elif a[2] >= SCALED_FIRST:
+        x = wide_answer(acc, a[2], a[0] == AVG, count, a[3], a[4])
+        if x != NULL:
             return x
     elif a[0] == AVG:
         return int_quotient(acc, count)
@@ -90,6 +109,15 @@ def exact_answer(worker: Worker, node: Node, a: Words, acc: Words, count: int, r
         return int_read(acc)
     fail(worker, OVERFLOW, node.number, rank, (a - node.spec - 1) // AGGREGATE)
     return NULL
+
+
+@inline
+def one_row(worker: Worker, lanes: int) -> Words:
+    """The answer is one row, once: where it lies, its copies first, then room for its lanes."""
+    out = reserve(worker, worker.want, lanes + 1)
+    out[0] = 1
+    worker.want.length = lanes + 1
+    return out
 
 
 @kernel
@@ -100,9 +128,7 @@ def answer_sums(worker: Worker, node: Node, acc: Words, rank: int) -> None:
         return
     spec = node.spec
     n = spec[0]
-    out = reserve(worker, worker.want, n + 1)
-    out[0] = 1
-    worker.want.length = n + 1
+    out = one_row(worker, n)
     columns = Sums(node.table.folds).columns
     for i in range(n):
         a = spec + 1 + i * AGGREGATE
@@ -116,7 +142,7 @@ def answer_sums(worker: Worker, node: Node, acc: Words, rank: int) -> None:
             if op == COUNT_VALUES:
                 x = count
             elif count != 0:
-                if a[2] == REAL:
+                if a[2] == FLOAT_NUMBER:
                     x = float_read(at + 1)
                     if op == AVG:
                         x = mean_of_floats(x, count)
@@ -134,13 +160,91 @@ def sort_by_lane(worker: Worker, order: Words, n: int, v: Words, step: int, lane
     while gap > 0:
         for i in range(gap, n):
             x = order[i]
-            key = v[x * step + 1 + lane]
+            key = v + x * step + 1
             j = i
-            while j >= gap and lane_compare(worker, v[order[j - gap] * step + 1 + lane], key, shape) > 0:
+            while j >= gap and value_compare(worker, v + order[j - gap] * step + 1, key, lane, shape) > 0:
                 order[j] = order[j - gap]
                 j -= gap
             order[j] = x
         gap //= 3
+
+
+@kernel
+def wide_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step: int, rank: int) -> int:
+    """The same of a decimal that is two words."""
+    op = a[0]
+    lane = a[1]
+    second = 1 if a[2] == WIDE_SECOND else 0
+    count = 0
+    if op == SUM or op == AVG:
+        acc = reserve(worker, worker.side, WIDE_WORDS)
+        for k in range(WIDE_WORDS):
+            acc[k] = 0
+        for i in range(vn):
+            at = v + i * step + 1 + lane
+            c = v[i * step]
+            if at[0] != NULL and c != 0:
+                count += c
+                wide_add(acc, at[0], at[1], c)
+        return NULL if count == 0 else exact_answer(worker, node, a, acc, count, rank)
+    order = reserve(worker, worker.side, vn + 1)
+    for i in range(vn):
+        order[i] = i
+    sort_by_lane(worker, order, vn, v, step, lane, WIDE_FIRST)
+    best = NULL
+    i = 0
+    while i < vn:
+        at = v + order[i] * step + 1
+        c = 0
+        while i < vn and value_compare(worker, at, v + order[i] * step + 1, lane, WIDE_FIRST) == 0:
+            c += v[order[i] * step]
+            i += 1
+        if at[lane] != NULL and c > 0:
+            if count == 0 or op == MAX:
+                best = at[lane + second]
+            count += 1
+    return count if op == COUNT_DISTINCT else best
+
+
+@inline
+def the_better(worker: Worker, op: int, best: int, x: int, shape: int) -> int:
+    """The one of two lanes that a MIN or MAX keeps; the first that was met, for any other."""
+    if best == NULL:
+        return x
+    if op != MIN and op != MAX:
+        return best
+    c = lane_compare(worker, x, best, shape)
+    return x if (c < 0 if op == MIN else c > 0) else best
+
+
+@inline
+def added_up(worker: Worker, node: Node, a: Words, v: Words, vn: int, step: int, rank: int) -> int:
+    """COUNT_VALUES, SUM or AVG of the lane described at a."""
+    op = a[0]
+    lane = a[1]
+    shape = a[2]
+    count = 0
+    acc = reserve(worker, worker.side, FLOAT_WORDS)
+    for k in range(FLOAT_WORDS):
+        acc[k] = 0
+    for i in range(vn):
+        x = v[i * step + 1 + lane]
+        c = v[i * step]
+        if x != NULL and c != 0:
+            count += c
+            if op != COUNT_VALUES:
+                if shape == FLOAT_NUMBER:
+                    float_add(acc, x, c)
+                else:
+                    int_add(acc, x, c)
+    if op == COUNT_VALUES:
+        return count
+    if count == 0:
+        return NULL
+    if shape == FLOAT_NUMBER:
+        x = float_read(acc)
+        return x if op == SUM else mean_of_floats(x, count)
+    return exact_answer(worker, node, a, acc, count, rank)
 
 
 @kernel
@@ -157,46 +261,22 @@ def one_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step:
         for i in range(vn):
             count += v[i * step]
         return count
+    if shape >= WIDE_FIRST:
+        return wide_aggregate(worker, node, a, v, vn, step, rank)
     if op == COUNT_VALUES or op == SUM or op == AVG:
-        acc = reserve(worker, worker.side, FLOAT_WORDS)
-        for k in range(FLOAT_WORDS):
-            acc[k] = 0
-        for i in range(vn):
-            x = v[i * step + 1 + lane]
-            c = v[i * step]
-            if x != NULL and c != 0:
-                count += c
-                if op != COUNT_VALUES:
-                    if shape == REAL:
-                        float_add(acc, x, c)
-                    else:
-                        int_add(acc, x, c)
-        if op == COUNT_VALUES:
-            return count
-        if count == 0:
-            return NULL
-        if shape == REAL:
-            x = float_read(acc)
-            return x if op == SUM else mean_of_floats(x, count)
-        return exact_answer(worker, node, a, acc, count, rank)
+        return added_up(worker, node, a, v, vn, step, rank)
     best = NULL
     if single:
         for i in range(vn):
             x = v[i * step + 1 + lane]
             if x != NULL and v[i * step] > 0:
                 count += 1
-                if best == NULL:
-                    best = x
-                elif op == MIN:
-                    if lane_compare(worker, x, best, shape) < 0:
-                        best = x
-                elif op == MAX and lane_compare(worker, x, best, shape) > 0:
-                    best = x
+                best = the_better(worker, op, best, x, shape)
         return count if op == COUNT_DISTINCT else best
     order = reserve(worker, worker.side, vn + 1)
     for i in range(vn):
         order[i] = i
-    sort_by_lane(worker, order, vn, v, step, lane, WHOLE)  # any order that brings equal lanes together
+    sort_by_lane(worker, order, vn, v, step, lane, WHOLE_NUMBER)  # any order that brings equal lanes together
     i = 0
     while i < vn:
         x = v[order[i] * step + 1 + lane]
@@ -206,13 +286,7 @@ def one_aggregate(worker: Worker, node: Node, a: Words, v: Words, vn: int, step:
             i += 1
         if x != NULL and c > 0:
             count += 1
-            if best == NULL:
-                best = x
-            elif op == MIN:
-                if lane_compare(worker, x, best, shape) < 0:
-                    best = x
-            elif op == MAX and lane_compare(worker, x, best, shape) > 0:
-                best = x
+            best = the_better(worker, op, best, x, shape)
     return count if op == COUNT_DISTINCT else best
 
 
@@ -237,10 +311,30 @@ def row_compare(worker: Worker, spec: Words, p: Words, q: Words) -> int:
 
 
 @kernel
+def answer_first_row(worker: Worker, node: Node, v: Words, vn: int, step: int) -> None:
+    """The first row in order, once."""
+    best = Words(0)
+    for i in range(vn):
+        at = v + i * step
+        if at[0] > 0 and (best == 0 or row_compare(worker, node.spec, at + 1, best + 1) < 0):
+            best = at
+    worker.want.length = 0
+    if best:
+        out = reserve(worker, worker.want, step)
+        out[0] = 1
+        for k in range(1, step):
+            out[k] = best[k]
+        worker.want.length = step
+
+
+@kernel
 def answer_top(worker: Worker, node: Node, v: Words, vn: int, step: int) -> None:
     """The first rows in order, with their copies, as many as asked for."""
     spec = node.spec
     left = spec[0]
+    if left == 1:
+        answer_first_row(worker, node, v, vn, step)
+        return
     order = reserve(worker, worker.side, vn + 1)
     n = 0
     for i in range(vn):

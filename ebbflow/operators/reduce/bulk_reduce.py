@@ -12,44 +12,27 @@ from __future__ import annotations
 
 from ebbflow.native.kernel import kernel
 from ebbflow.native.structs import Words
-from ebbflow.operators.edges import flush, is_heavy, lighten_joins
+from ebbflow.operators.flush import flush, is_heavy, lighten_joins
 from ebbflow.operators.hash_sort import drop_bulk
-from ebbflow.operators.node import (
-    Node,
-    PendingRow,
-    bucket_for,
-    queue,
-)
+from ebbflow.operators.node import Node, PendingRow, bucket_for, queue
 from ebbflow.operators.partitions import partitions_of, spill_partitions, take_partition
-from ebbflow.operators.prefetch import AHEAD, prefetch_joined, prefetch_keys
-from ebbflow.operators.reduce.insert_only import may_be_insert_only, visit_insert_only
+from ebbflow.operators.prefetch import KEYS_AHEAD, prefetch_joined, prefetch_keys
+from ebbflow.operators.reduce.choose import INSERT_ONLY
+from ebbflow.operators.reduce.insert_only import visit_insert_only
 from ebbflow.operators.reduce.totals.accumulators import touch_input
-from ebbflow.operators.reduce.visit import visit_reduce
-from ebbflow.trace.batch import seal
+from ebbflow.operators.reduce.visit import fits, visit_reduce
+from ebbflow.trace.append import push_entry
 from ebbflow.trace.batch_builder import begin_batch, finish_batch, put_key_rows
-from ebbflow.trace.heap import (
-    LARGE,
-    Worker,
-    blame,
-    copy_words,
-    drop_vector,
-    push_word,
-    release,
-    reserve,
-    rounds_precede,
-    same,
-)
+from ebbflow.trace.draft import seal
+from ebbflow.trace.heap import LARGE, copy_words, drop_vector, push_word, release, reserve, same
+from ebbflow.trace.merging import add_batch
 from ebbflow.trace.packed_rows import Pack, drop_pack
-from ebbflow.trace.segment import Entry, push_entry
-from ebbflow.trace.spine import add_batch, are_few, load_key, read_key, record_of
-from ebbflow.trace.table import (
-    Record,
-    Table,
-    add_key,
-    find,
-    forget_key,
-    segment_of,
-)
+from ebbflow.trace.refused_rows import blame
+from ebbflow.trace.rounds import rounds_precede
+from ebbflow.trace.segment import Entry
+from ebbflow.trace.spine import are_few, load_key, read_key, record_of
+from ebbflow.trace.table import Record, Table, add_key, find, forget_key, segment_of
+from ebbflow.trace.worker_fields import Worker
 
 
 @kernel
@@ -164,12 +147,12 @@ def visit_once(
 def visit_part(worker: Worker, node: Node, table: Table, row: Words, n: int, w: int, f: Pack, rounds: int) -> None:
     """n rows of w words in order of their keys: those without a record are visited now, and put down to be sealed."""
     nk = table.keys
-    insert_only = may_be_insert_only(node, table) and are_few(table)
+    insert_only = fits(node.choice.bits, INSERT_ONLY) and are_few(table)
     end = row + n * w
     prefetched = row
     while row < end:
         if row >= prefetched:
-            many = min(AHEAD, (end - row) // w)
+            many = min(KEYS_AHEAD, (end - row) // w)
             prefetch_keys(worker, table, 1 if insert_only else 0, row + 2, w, many)
             prefetch_joined(worker, node, 1, row + 2, w, many)
             prefetched = row + many * w
@@ -243,8 +226,8 @@ def admit_bulk(worker: Worker, node: Node, rounds: int) -> None:
     prefetched = p
     while x < p + n and worker.error == 0:
         if x >= prefetched:
-            prefetch_keys(worker, table, 0, x + 3, step, min(AHEAD, (p + n - x) // step))
-            prefetched = x + AHEAD * step
+            prefetch_keys(worker, table, 0, x + 3, step, min(KEYS_AHEAD, (p + n - x) // step))
+            prefetched = x + KEYS_AHEAD * step
         m = 1  # rows of one key that stand together
         while x + m * step < p + n and same(x + 3, x + m * step + 3, 1 + nk):
             m += 1

@@ -16,22 +16,19 @@ from ebbflow.operators.gather import Event, gather_total, gather_values
 from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import DISTINCT, answer_total
 from ebbflow.operators.reduce.corrections import correct, drop_absent
+from ebbflow.trace.append import push_entry
 from ebbflow.trace.clock import is_complete, is_past, ranks_precede
-from ebbflow.trace.heap import (
-    Segment,
-    Vector,
-    Worker,
-    reserve,
-    rounds_precede,
-)
-from ebbflow.trace.segment import VALUE, Entry, diff_of, push_entry, rank_of
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.rounds import rounds_precede
+from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
 from ebbflow.trace.table import Record, Table, segment_of
+from ebbflow.trace.worker_fields import Segment, Vector, Worker
 
 # ---- counts along a line ---------------------------------------------------------------------------
 
 
 @inline
-def put_answer(
+def put_answer(  # wide: an answer, what was answered before, and when
     d: Words, head: int, rounds: int, rank: int, diff: int, key: Words, nk: int, lanes: int, count: int
 ) -> Words:
     """A row at d: its rounds if it has a head of three words, rank and diff, the key, the count in every other lane.
@@ -50,7 +47,7 @@ def put_answer(
 
 
 @kernel
-def scan_answers(
+def scan_answers(  # wide: the times of a key, and what is known at them
     worker: Worker, node: Node, v: Vector, head: int, rounds: int, key: Words, nk: int, lanes: int, total: int
 ) -> int:
     """A count, or presence, along a chain of times: what was emitted before is what the last moment emitted.
@@ -172,13 +169,15 @@ def keep_answer(worker: Worker, node: Node, so: Segment, w1: int, rounds: int, r
 
 
 @kernel
-def visit_settled(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
+def visit_settled(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """One scan over a key's new times, if they are a line behind a past that is one moment.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
     si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     w = table.widths[0]
+    w1 = table.widths[1]
     if worker.lowest == 0 or not is_one_moment(worker, si, w):
         return False
     total = gather_total(worker, si, w, rounds, worker.events)
@@ -216,13 +215,15 @@ def first_seed(worker: Worker, segment: Segment, w: int, rounds: int) -> int:
 
 
 @kernel
-def visit_chain(worker: Worker, node: Node, table: Table, record: Record, rounds: int, so: Segment, w1: int) -> bool:
+def visit_chain(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """One scan for distinct and count over a key's times, if they are a line.  Returns whether they are.
 
     needs:  the general clock; both families touched in this slice; DELTA empty.
     """
     si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     w = table.widths[0]
+    w1 = table.widths[1]
     first = first_seed(worker, si, w, rounds)
     if first < 0:
         return False

@@ -6,16 +6,21 @@ change.
 
 from __future__ import annotations
 
-from ebbflow.native.kernel import kernel
+from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
-from ebbflow.operators.gather import index_of
+from ebbflow.operators.gather import Event, index_of
+from ebbflow.operators.join.product_rule import send_corrections
 from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import TOPPED, WINDOWED, answer_top
 from ebbflow.operators.reduce.ordered_values import answer_bag
 from ebbflow.operators.reduce.windows import answer_window
 from ebbflow.operators.value_index import enter_all
-from ebbflow.trace.heap import Worker, copy_words, reserve, same
-from ebbflow.trace.table import Record
+from ebbflow.trace.append import push_entry, touch
+from ebbflow.trace.hashing import hash_lanes
+from ebbflow.trace.heap import copy_words, reserve, same
+from ebbflow.trace.segment import VALUE
+from ebbflow.trace.table import Record, Table, segment_of
+from ebbflow.trace.worker_fields import Worker
 
 FEW_COMPARED = 256  # pairs of rows that are compared one by one
 
@@ -121,6 +126,15 @@ def drop_absent(worker: Worker, step: int) -> None:
     worker.have.length = kept
 
 
+@inline
+def apply_emitted(h: Words, step: int, b: Event, bn: Event, t: int) -> Event:
+    """Add what was emitted at time t, at earlier rounds of the slice.  Returns the first event after t."""
+    while b < bn and b.rank == t:
+        h[b.index * step] += b.diff
+        b = b[1]
+    return b
+
+
 @kernel
 def answer_values(worker: Worker, node: Node, v: Words, vn: int, step: int, rank: int) -> None:
     """The answer of the reductions that need values."""
@@ -151,3 +165,23 @@ def request_call(worker: Worker, node: Node, record: Record, rank: int, v: Words
             m += 1
     p[2] = m
     a.length = n + 3 + m * step
+
+
+@kernel
+def store_and_send(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> None:
+    """Store the corrections of a visit, hand them to joins, and send them along the edges."""
+    w1 = table.widths[1]
+    nv = w1 - VALUE
+    dw = nv + 2
+    d = worker.delta.pointer
+    dn = worker.delta.length // dw
+    if dn == 0:
+        return
+    nk = table.keys
+    if node.kept:
+        so = segment_of(table, record, 1)
+        touch(worker, so, w1)
+        for i in range(dn):
+            q = d + i * dw
+            push_entry(worker, so, w1, rounds, q[0], q[1], q + 2)
+    send_corrections(worker, node, record.lanes, hash_lanes(record.lanes, nk), nk, nv, rounds)

@@ -12,21 +12,23 @@ from __future__ import annotations
 from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.operators.gather import Event
+from ebbflow.operators.gather import Event, gather_values, next_rank
 from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
-    BAGGED,
     COUNT_DISTINCT,
     COUNT_ROWS,
     COUNT_VALUES,
     MAX,
-    MIN,
-    TEXT,
+    TEXT_ID,
+    one_row,
     sort_by_lane,
 )
-from ebbflow.trace.heap import Worker, copy_words, reserve, same
-from ebbflow.trace.segment import sort_rows
+from ebbflow.operators.reduce.corrections import apply_emitted, correct, drop_absent
+from ebbflow.trace.heap import copy_words, reserve, same
+from ebbflow.trace.segment import VALUE, sort_rows
+from ebbflow.trace.table import Record, Table, segment_of
+from ebbflow.trace.worker_fields import Worker
 
 
 class Running(Struct):
@@ -39,8 +41,8 @@ class Running(Struct):
     positions: Words = several(0)
 
 
-MANY_VALUES = 12  # from so many on they are kept in order; fewer are looked through at each moment
-STEP = 2  # words of a value: its count, its lane
+MANY_VALUES = 12  # from so many entries on, values are kept in order; fewer are looked through at each moment
+VALUE_WORDS = 2  # words of a value: its count, its lane
 FAN = 5  # 32 bits of a level are one of the next
 
 
@@ -80,19 +82,6 @@ def highest(word: int) -> int:
         n += 2
         word >>= 2
     return n + (word >> 1)
-
-
-@kernel
-def can_run(node: Node, vn: int, vstep: int) -> bool:
-    """Whether the node's answers are worth keeping for so many values: one lane, and nothing but counts and ends."""
-    if vn < MANY_VALUES or vstep != STEP or node.op != BAGGED:
-        return False
-    spec = node.spec
-    for i in range(spec[0]):
-        op = spec[1 + i * AGGREGATE]
-        if op != COUNT_ROWS and op != COUNT_VALUES and op != MIN and op != MAX and op != COUNT_DISTINCT:
-            return False
-    return True
 
 
 @inline
@@ -154,7 +143,7 @@ def change_count(s: Running, v: int, place: int, diff: int) -> None:
     needs:  a running answer at s over the values at v.
     leaves: both as if the value had had its new count from the beginning.
     """
-    at = Words(v + place * STEP)
+    at = Words(v + place * VALUE_WORDS)
     was = at[0]
     at[0] = was + diff
     s.rows += diff
@@ -173,7 +162,7 @@ def change_count(s: Running, v: int, place: int, diff: int) -> None:
 def open_running(worker: Worker, node: Node, v: Words, vn: int) -> Running:
     """Put vn values `count, lane` at v in order, and begin the running answer with their counts; its address."""
     words = 0
-    n = vn
+    n = max(vn, 1)
     while True:
         n = (n + 31) >> FAN
         words += n
@@ -187,24 +176,24 @@ def open_running(worker: Worker, node: Node, v: Words, vn: int) -> Running:
     spec = node.spec
     text = False
     for i in range(spec[0]):
-        text |= spec[1 + i * AGGREGATE + 2] == TEXT
+        text |= spec[1 + i * AGGREGATE + 2] == TEXT_ID
     if text:
         for i in range(vn):
             order[i] = i
-        sort_by_lane(worker, order, vn, v, STEP, 0, TEXT)
+        sort_by_lane(worker, order, vn, v, VALUE_WORDS, 0, TEXT_ID)
     else:
         rows = reserve(worker, worker.seeds, 3 * vn)
         for i in range(vn):
             rows[3 * i] = i
-            rows[3 * i + 2] = v[i * STEP + 1]
+            rows[3 * i + 2] = v[i * VALUE_WORDS + 1]
         sort_rows(worker, rows, vn, 3)
         for i in range(vn):
             order[i] = rows[3 * i]
     for i in range(vn):
         s.positions[order[i]] = i
     for i in range(vn):
-        count = v[i * STEP]
-        v[i * STEP] = 0
+        count = v[i * VALUE_WORDS]
+        v[i * VALUE_WORDS] = 0
         change_count(s, v, i, count)
     return s
 
@@ -217,9 +206,7 @@ def answer_running(worker: Worker, node: Node, s: Running, v: Words) -> None:
         return
     spec = node.spec
     n = spec[0]
-    out = reserve(worker, worker.want, n + 1)
-    out[0] = 1
-    worker.want.length = n + 1
+    out = one_row(worker, n)
     for i in range(n):
         op = spec[1 + i * AGGREGATE]
         if op == COUNT_ROWS:
@@ -231,7 +218,7 @@ def answer_running(worker: Worker, node: Node, s: Running, v: Words) -> None:
         elif s.there == 0:
             out[1 + i] = NULL
         else:
-            out[1 + i] = v[end_of(s, op == MAX) * STEP + 1]
+            out[1 + i] = v[end_of(s, op == MAX) * VALUE_WORDS + 1]
 
 
 @inline
@@ -274,3 +261,44 @@ def send_running(worker: Worker, node: Node, key: Words, nk: int, rounds: int, s
             worker.deltas += 1
         copy_words(want, have, n)
         had = n
+
+
+@kernel
+def visit_extremes(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
+    """Counts, min and max of one lane, of a key that has many values.  Returns whether it has."""
+    si = segment_of(table, record, 0)
+    if si.length < MANY_VALUES:
+        return False
+    w1 = table.widths[1]
+    nv = w1 - VALUE
+    step = nv + 1
+    gather_values(worker, si, table.widths[0], rounds, worker.events, worker.values)
+    v = worker.values.pointer
+    s = open_running(worker, node, v, worker.values.length // VALUE_WORDS)
+    if node.short and node.kept == 0:
+        send_running(worker, node, record.lanes, table.keys, rounds, s, v)
+        return True
+    if node.short:
+        worker.events2.length = 0
+        worker.have.length = 0
+        answer_running(worker, node, s, v)
+        correct(worker, nv, 0)
+        worker.delta.length = 0
+    else:
+        gather_values(worker, segment_of(table, record, 1), w1, rounds, worker.events2, worker.have)
+    a = Event(worker.events.pointer)
+    an = Event(a + worker.events.length)
+    b = Event(worker.events2.pointer)
+    bn = Event(b + worker.events2.length)
+    while a < an or b < bn:
+        t = next_rank(a, an, b, bn)
+        while a < an and a.rank == t:
+            change_count(s, v, a.index, a.diff)
+            a = a[1]
+        b = apply_emitted(worker.have.pointer, step, b, bn, t)
+        worker.evals += 1
+        answer_running(worker, node, s, v)
+        correct(worker, nv, t)
+        if node.short:
+            drop_absent(worker, step)
+    return True

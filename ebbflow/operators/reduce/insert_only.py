@@ -15,59 +15,18 @@ from ebbflow.native.memory import H
 from ebbflow.native.structs import Words
 from ebbflow.operators.join.product_rule import send_corrections
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import (
-    AGGREGATE,
-    BAGGED,
-    DISTINCT,
-    DISTINCT_BY_VALUE,
-    MAX,
-    MIN,
-    NULL,
-    lane_compare,
-)
+from ebbflow.operators.reduce.answers import AGGREGATE, BAGGED, MIN, NULL, lane_compare
+from ebbflow.operators.reduce.choose import INSERT_ONLY
 from ebbflow.operators.reduce.corrections import emit_correction
-from ebbflow.trace.batch import (
-    Batch,
-    family_at,
-    item,
-    search,
-    start_of,
-)
-from ebbflow.trace.heap import (
-    WIDE_DIFF,
-    Worker,
-    reserve,
-    same,
-)
+from ebbflow.trace.batch import Batch, family_at, item, search, start_of
+from ebbflow.trace.diff_limits import WIDE_DIFF
+from ebbflow.trace.heap import reserve, same
 from ebbflow.trace.segment import VALUE
 from ebbflow.trace.spine import Sealed, is_gone
 from ebbflow.trace.table import Table
+from ebbflow.trace.worker_fields import Worker
 
 MOST_EMITTED = 64  # entries that are looked through for each row
-
-
-@kernel
-def may_be_insert_only(node: Node, table: Table) -> bool:
-    """Whether keys of a reduction can be computed from what was emitted: a distinct, or nothing but min and max.
-
-    It is kept, at rounds of at most one loop, and no join has to find the new corrections in the table itself.
-    """
-    op = node.op
-    if node.kept == 0 or node.depth > 1:
-        return False
-    if op == BAGGED:
-        for i in range(node.spec[0]):
-            aggregate = node.spec[1 + i * AGGREGATE]
-            if aggregate != MIN and aggregate != MAX:
-                return False
-    elif op != DISTINCT and op != DISTINCT_BY_VALUE:
-        return False
-    p = node.readers[1].joins
-    for i in range(node.readers[1].count):
-        join = Node(p[2 * i])
-        if (join.right if p[2 * i + 1] else join.left).table == table:
-            return False
-    return True
 
 
 @inline
@@ -209,5 +168,6 @@ def visit_insert_only(worker: Worker, node: Node, table: Table, row: Words, n: i
         emit_best(worker, node, row, n, step, 3 + nk)
     else:
         emit_present(worker, row, n, step, 3 + nk, nv)
+    node.choice.counts[INSERT_ONLY] += 1
     send_corrections(worker, node, row + 3, row[2], nk, nv, rounds)
     return True

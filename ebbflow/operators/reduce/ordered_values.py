@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ebbflow.columns.float_kernels import from_float, to_float
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import Node
 from ebbflow.operators.reduce.answers import (
     AGGREGATE,
     NULL,
-    float_of,
-    lane_compare,
-    lane_of,
+    WIDE_FIRST,
+    WIDE_SECOND,
     one_aggregate,
+    one_row,
     sort_by_lane,
+    value_compare,
 )
 from ebbflow.operators.reduce.opcodes import (
     BITS_AND,
@@ -32,16 +34,23 @@ from ebbflow.operators.reduce.opcodes import (
     QUANTILE,
     QUANTILE_OF_VALUES,
 )
-from ebbflow.trace.heap import Worker, reserve
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.worker_fields import Worker
 
 SHAPES = 8  # how a second lane is written behind an aggregate: lane * SHAPES + shape
+
+
+@inline
+def is_same_value(p: Words, q: Words, lane: int, shape: int) -> bool:
+    """Whether two rows have the same value."""
+    return p[lane] == q[lane] and (shape < WIDE_FIRST or p[lane + 1] == q[lane + 1])
 
 
 @kernel
 def values_in_order(worker: Worker, v: Words, vn: int, step: int, lane: int, shape: int) -> Words:
     """needs:  vn values `count, lanes` at v.
     leaves: at the address that it gives back: how many distinct values there are, how many with their counts, then the
-            values in order, `value, count` each.
+            values in order, `value, count` each; of values that are two words, the number of one of their rows.
     """
     order = reserve(worker, worker.side, 3 * vn + 3)
     pairs = order + vn
@@ -52,13 +61,14 @@ def values_in_order(worker: Worker, v: Words, vn: int, step: int, lane: int, sha
     total = 0
     i = 0
     while i < vn:
-        x = v[order[i] * step + 1 + lane]
+        first = order[i]
+        at = v + first * step + 1
         c = 0
-        while i < vn and v[order[i] * step + 1 + lane] == x:
+        while i < vn and is_same_value(at, v + order[i] * step + 1, lane, shape):
             c += v[order[i] * step]
             i += 1
-        if x != NULL and c > 0:
-            pairs[2 + 2 * n] = x
+        if at[lane] != NULL and c > 0:
+            pairs[2 + 2 * n] = first if shape >= WIDE_FIRST else at[lane]
             pairs[3 + 2 * n] = c
             n += 1
             total += c
@@ -77,17 +87,31 @@ def value_at(pairs: Words, rank: int) -> int:
     return at[0]
 
 
+@inline
+def word_at(v: Words, step: int, lane: int, shape: int, found: int) -> int:
+    """A value as `values_in_order` gives it, as the word that is asked for."""
+    if shape < WIDE_FIRST:
+        return found
+    return v[found * step + 1 + lane + (1 if shape == WIDE_SECOND else 0)]
+
+
+@inline
+def between(place: float, before: int, behind: int) -> int:
+    """needs: the lanes of the floats at the whole places around this one.  leaves: the lane of what is between them."""
+    if before == behind:
+        return before
+    low = np.floor(place)
+    high = np.ceil(place)
+    return from_float((high - place) * to_float(before) + (place - low) * to_float(behind))
+
+
 @kernel
 def quantile(pairs: Words, part: int) -> int:
     """needs: floats, at least one; the lane of a part, 0 to 1.  leaves: the lane of what is there, between values."""
-    place = np.float64(pairs[1] - 1) * float_of(part)
+    place = np.float64(pairs[1] - 1) * to_float(part)
     low = int(np.floor(place))
     high = int(np.ceil(place))
-    before = value_at(pairs, low)
-    behind = value_at(pairs, high)
-    if before == behind:
-        return before
-    return lane_of((np.float64(high) - place) * float_of(before) + (place - np.float64(low)) * float_of(behind))
+    return between(place, value_at(pairs, low), value_at(pairs, high))
 
 
 @inline
@@ -113,23 +137,28 @@ def value_by(worker: Worker, a: Words, v: Words, vn: int, step: int) -> int:
     lane = a[1]
     by = a[3] // SHAPES
     sign = 1 if a[0] == MAX_BY else -1
-    best, at = NULL, -1
+    shape = a[2]
+    by_shape = a[3] % SHAPES
+    at = -1
     for i in range(vn):
-        x = v[i * step + 1 + lane]
-        y = v[i * step + 1 + by]
-        if y == NULL:
+        p = v + i * step + 1
+        if p[by] == NULL:
             continue
         if at >= 0:
-            c = sign * lane_compare(worker, y, v[at * step + 1 + by], a[3] % SHAPES)
-            if c < 0 or (c == 0 and lane_compare(worker, x, best, a[2]) >= 0):
+            q = v + at * step + 1
+            c = sign * value_compare(worker, p, q, by, by_shape)
+            if c < 0 or (c == 0 and value_compare(worker, p, q, lane, shape) >= 0):
                 continue
         count = 0
         for j in range(vn):
-            if v[j * step + 1 + lane] == x and v[j * step + 1 + by] == y:
+            q = v + j * step + 1
+            if is_same_value(p, q, lane, shape) and is_same_value(p, q, by, by_shape):
                 count += v[j * step]
         if count > 0:
-            best, at = x, i
-    return best
+            at = i
+    if at < 0:
+        return NULL
+    return v[at * step + 1 + lane + (1 if shape == WIDE_SECOND else 0)]
 
 
 @kernel
@@ -147,13 +176,13 @@ def ordered_aggregate(worker: Worker, a: Words, v: Words, vn: int, step: int) ->
     if op == QUANTILE:
         return quantile(pairs, a[3])
     if op == QUANTILE_OF_VALUES:
-        rank = int(np.ceil(np.float64(pairs[1]) * float_of(a[3]))) - 1
-        return value_at(pairs, max(rank, 0))
+        rank = int(np.ceil(np.float64(pairs[1]) * to_float(a[3]))) - 1
+        return word_at(v, step, lane, shape, value_at(pairs, max(rank, 0)))
     if op == PRODUCT:
         product = 1.0
         for i in range(n):
-            product *= power(float_of(pairs[2 + 2 * i]), pairs[3 + 2 * i])
-        return lane_of(product)
+            product *= power(to_float(pairs[2 + 2 * i]), pairs[3 + 2 * i])
+        return from_float(product)
     found = pairs[2]
     if op == BITS_XOR and pairs[3] & 1 == 0:
         found = found * 0
@@ -170,7 +199,7 @@ def ordered_aggregate(worker: Worker, a: Words, v: Words, vn: int, step: int) ->
             found |= x
         elif c & 1 == 1:
             found ^= x
-    return found
+    return word_at(v, step, lane, shape, found)
 
 
 @kernel
@@ -184,9 +213,7 @@ def answer_bag(worker: Worker, node: Node, v: Words, vn: int, step: int, rank: i
         return
     spec = node.spec
     n = spec[0]
-    out = reserve(worker, worker.want, n + 1)
-    out[0] = 1
-    worker.want.length = n + 1
+    out = one_row(worker, n)
     for i in range(n):
         a = spec + 1 + i * AGGREGATE
         if a[0] >= QUANTILE:

@@ -14,18 +14,11 @@ from ebbflow.native.structs import Struct, Words, beside, several
 from ebbflow.operators.node import Node, queue
 from ebbflow.operators.reduce.corrections import emit_correction
 from ebbflow.operators.value_index import enter_all, enter_index, index_among, mask_for
-from ebbflow.trace.heap import (
-    LAST,
-    Segment,
-    Worker,
-    copy_words,
-    drop_vector,
-    push_word,
-    reserve,
-    same,
-)
+from ebbflow.trace.diff_limits import LAST
+from ebbflow.trace.heap import copy_words, drop_vector, push_word, reserve, same
 from ebbflow.trace.segment import VALUE, Entry, diff_of, first_from, rank_of
-from ebbflow.trace.table import Marks, Record
+from ebbflow.trace.table import Marks, Record, Table, segment_of
+from ebbflow.trace.worker_fields import Segment, Worker
 
 
 class PresenceRun(Struct):
@@ -275,14 +268,21 @@ def go_along(worker: Worker, line: Line, nv: int) -> None:
 
 
 @kernel
-def visit_by_round(
-    worker: Worker, node: Node, record: Record, number: int, si: Segment, so: Segment, w: int, rounds: int
-) -> None:
-    """Every value of a key that these rounds concern, along time: there, or not.
+def visit_by_round(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
+    """Every value of a key that these rounds concern, along time: there, or not.  Returns whether lines are worth it:
+    the key has a past that would be looked through at each of its rounds.
 
     needs:  rounds of one loop, later than those of earlier visits of the slice, or the same; both segments touched.
     leaves: the key owes a visit where a value that differs has its next entry of an earlier slice.
     """
+    w = table.widths[0]
+    si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
+    if si.old + so.old == 0:
+        return False
+    number = run_of(worker, node, record)
+    if number < 0:
+        return False
     step = w - VALUE + Line.SIZE
     worker.values.length = 0
     take_new(worker, number, si, so, w, rounds)
@@ -303,3 +303,4 @@ def visit_by_round(
             before = line.next
             worker.owed += 1
             queue(worker, node, record, before)
+    return True

@@ -14,16 +14,11 @@ from ebbflow.operators.gather import Event, sort_events
 from ebbflow.operators.node import Node, queue
 from ebbflow.operators.reduce.corrections import emit_correction
 from ebbflow.operators.value_index import enter_all, enter_index, index_among, mask_for
-from ebbflow.trace.heap import (
-    Segment,
-    Worker,
-    copy_words,
-    join_rounds,
-    reserve,
-    rounds_precede,
-)
+from ebbflow.trace.heap import copy_words, reserve
+from ebbflow.trace.rounds import join_rounds, rounds_precede
 from ebbflow.trace.segment import VALUE, diff_of, rank_of
-from ebbflow.trace.table import Record
+from ebbflow.trace.table import Record, Table, segment_of
+from ebbflow.trace.worker_fields import Segment, Worker
 
 
 class Value(Struct):
@@ -128,11 +123,14 @@ def gather_by_value(
 
 
 @kernel
-def visit_by_value(worker: Worker, node: Node, record: Record, si: Segment, so: Segment, w: int, rounds: int) -> None:
+def visit_by_value(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """Every value of a key that this slice's entries at these rounds concern, along time: there, or not.
 
     needs:  both segments touched; entries of both have the same width.
     """
+    w = table.widths[0]
+    si = segment_of(table, record, 0)
+    so = segment_of(table, record, 1)
     nv = w - VALUE
     step = nv + Value.SIZE
     mask = changed_values(worker, node, si, so, w, rounds)
@@ -159,3 +157,4 @@ def visit_by_value(worker: Worker, node: Node, record: Record, si: Segment, so: 
         if there != at.emitted:
             emit_correction(worker, t & RANK_MASK, there - at.emitted, at.lanes, nv)
             at.emitted = there
+    return True

@@ -14,58 +14,19 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.gather import index_of
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import COUNTED, DISTINCT, answer_total
+from ebbflow.operators.reduce.answers import COUNT_OF_ROWS, DISTINCT, answer_total
 from ebbflow.operators.reduce.corrections import answer_values, correct, request_call
+from ebbflow.operators.reduce.times_to_visit import marked, pop_moment, push_moment, time_before, times_precede
 from ebbflow.operators.replay_buffer import HEAD, advance_buffer, put_row
-from ebbflow.trace.clock import intern_time, is_complete, rank_before, ranks_precede, row_of
-from ebbflow.trace.heap import (
-    Segment,
-    Vector,
-    Worker,
-    push_word,
-    reserve,
-    rounds_precede,
-    same,
-)
+from ebbflow.trace.clock import intern_time, is_complete, ranks_precede, row_of
+from ebbflow.trace.heap import push_word, reserve, same
+from ebbflow.trace.rounds import rounds_precede
 from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of, sort_rows
 from ebbflow.trace.table import Record, Table, segment_of
+from ebbflow.trace.worker_fields import Segment, Vector, Worker
 
-FEW = 16
-NEW = 1  # the lowest bit of a history's place word: this slice's
-
-
-@inline
-def marked(worker: Worker, rank: int, serial: int) -> bool:
-    """Whether a rank is seen for the first time under this serial."""
-    n = worker.ranks.length
-    if rank >= n:
-        size = max(64, 2 * rank)
-        p = reserve(worker, worker.ranks, size)
-        for i in range(n, size):
-            p[i] = 0
-        worker.ranks.length = size
-    p = worker.ranks.pointer
-    if p[rank] == serial:
-        return False
-    p[rank] = serial
-    return True
-
-
-@inline
-def times_precede(p: Words, q: Words, c: int) -> bool:
-    for k in range(c):
-        if p[k] > q[k]:
-            return False
-    return True
-
-
-@inline
-def time_before(p: Words, q: Words, c: int) -> bool:
-    """Strictly before, when rows are read from left to right."""
-    for k in range(c):
-        if p[k] != q[k]:
-            return p[k] < q[k]
-    return False
+FEW_TIMES_KEPT = 16
+IS_NEW = 1  # the lowest bit of a history's place word: this slice's
 
 
 @kernel
@@ -93,7 +54,7 @@ def load_history(worker: Worker, segment: Segment, w: int, rounds: int, events: 
     v = reserve(worker, values, step * (n + 1))
     mask = 0
     slots = Words(0)
-    if n > FEW:
+    if n > FEW_TIMES_KEPT:
         size = 64
         while size < 2 * n:
             size *= 2
@@ -116,7 +77,7 @@ def load_history(worker: Worker, segment: Segment, w: int, rounds: int, events: 
                 v[at * step + 1 + k] = e.lanes[k]
             vn += 1
         q = z + zn * row
-        q[0] = 2 * at + (NEW if i >= old else 0)
+        q[0] = 2 * at + (IS_NEW if i >= old else 0)
         q[1] = diff_of(e.stamp)
         for k in range(c):
             q[HEAD + k] = row_of(worker, rank)[k]
@@ -134,7 +95,7 @@ def load_history(worker: Worker, segment: Segment, w: int, rounds: int, events: 
 
 
 @kernel
-def owe_beyond(
+def owe_beyond(  # wide: two histories of a key
     worker: Worker, node: Node, record: Record, rounds: int, segment: Segment, w: int, si: Segment, wi: int, serial: int
 ) -> None:
     """Where this slice's times first meet stored times that are not complete: that is owed, and no more need be."""
@@ -160,45 +121,7 @@ def owe_beyond(
 
 
 @kernel
-def push_moment(worker: Worker, rank: int) -> None:
-    """Into the heap of moments to come, the earliest first."""
-    v = worker.moments
-    push_word(worker, v, rank)
-    p = v.pointer
-    i = v.length - 1
-    while i > 0:
-        up = (i - 1) // 2
-        if not rank_before(worker, rank, p[up]):
-            break
-        p[i] = p[up]
-        i = up
-    p[i] = rank
-
-
-@kernel
-def pop_moment(worker: Worker) -> int:
-    v = worker.moments
-    p = v.pointer
-    n = v.length - 1
-    first = p[0]
-    last = p[n]
-    v.length = n
-    i = 0
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and rank_before(worker, p[child + 1], p[child]):
-            child += 1
-        if not rank_before(worker, p[child], last):
-            break
-        p[i] = p[child]
-        i = child
-    if n:
-        p[i] = last
-    return first
-
-
-@kernel
-def meet_with(
+def meet_with(  # wide: a time, and a list of rows with times
     worker: Worker,
     node: Node,
     record: Record,
@@ -257,7 +180,7 @@ def answer_at(worker: Worker, node: Node, record: Record, rank: int, t: Words, v
     h = worker.have.pointer
     for i in range(before // hstep):
         was[i] = h[i * hstep]
-    if node.op == DISTINCT or node.op == COUNTED:
+    if node.op == DISTINCT or node.op == COUNT_OF_ROWS:
         worker.evals += 1
         answer_total(worker, node, v[0] if vn else 0)
     else:
@@ -270,8 +193,43 @@ def answer_at(worker: Worker, node: Node, record: Record, rank: int, t: Words, v
             put_row(worker, worker.stored_out, i, d, t, c)
 
 
+@inline
+def next_time(worker: Worker, a: int, an: int, b: int, bn: int, c: int) -> Words:
+    """The earliest time that is left, of the two histories, from a and b on, and of times that are to be visited."""
+    ap = worker.events.pointer
+    bp = worker.events2.pointer
+    source = Words(0)
+    if a < an:
+        source = ap + a + HEAD
+    if b < bn and (source == 0 or time_before(bp + b + HEAD, source, c)):
+        source = bp + b + HEAD
+    if worker.moments.length:
+        p = row_of(worker, worker.moments.pointer[0])
+        if source == 0 or time_before(p, source, c):
+            source = p
+    return source
+
+
+@inline
+def meet_of_all(worker: Worker, a: int, an: int, b: int, bn: int, c: int, meet: Words) -> None:
+    """The meet of all times that are left: behind each history stands, for every row, that of the rows from it on."""
+    row = HEAD + c
+    for k in range(c):
+        least = (1 << 62) + ((1 << 62) - 1)
+        if a < an:
+            least = min(least, worker.events.pointer[an + (a // row) * c + k])
+        if b < bn:
+            least = min(least, worker.events2.pointer[bn + (b // row) * c + k])
+        for i in range(worker.moments.length):
+            worker.replayed += 1
+            least = min(least, row_of(worker, worker.moments.pointer[i])[k])
+        meet[k] = least
+
+
 @kernel
-def replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int, asks: int) -> None:
+def replay(  # long: what is known at each time is taken in, answered, and made less, in one loop
+    worker: Worker, node: Node, table: Table, record: Record, rounds: int, asks: int
+) -> None:
     """Visit a key at every complete moment at these rounds: answer it, or ask the user's function about it.
 
     needs:  both segments touched.
@@ -305,21 +263,13 @@ def replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int
     while a < an or b < bn or worker.moments.length:
         ap = worker.events.pointer
         bp = worker.events2.pointer
-        source = Words(0)
-        if a < an:
-            source = ap + a + HEAD
-        if b < bn and (source == 0 or time_before(bp + b + HEAD, source, c)):
-            source = bp + b + HEAD
-        if worker.moments.length:
-            p = row_of(worker, worker.moments.pointer[0])
-            if source == 0 or time_before(p, source, c):
-                source = p
+        source = next_time(worker, a, an, b, bn, c)
         for k in range(c):
             now[k] = source[k]
         interesting = False
         while a < an and same(ap + a + HEAD, now, c):
             put_row(worker, worker.stored_in, ap[a] >> 1, ap[a + 1], now, c)
-            if ap[a] & NEW and not interesting:
+            if ap[a] & IS_NEW and not interesting:
                 interesting = True
                 n = worker.seeds.length
                 q = reserve(worker, worker.seeds, n + c) + n
@@ -351,20 +301,18 @@ def replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int
                 answer_at(worker, node, record, rank, now, vstep, hstep)
         if not (a < an or b < bn or worker.moments.length):
             break
-        for k in range(c):
-            least = (1 << 62) + ((1 << 62) - 1)
-            if a < an:
-                least = min(least, worker.events.pointer[an + (a // row) * c + k])
-            if b < bn:
-                least = min(least, worker.events2.pointer[bn + (b // row) * c + k])
-            for i in range(worker.moments.length):
-                worker.replayed += 1
-                least = min(least, row_of(worker, worker.moments.pointer[i])[k])
-            meet[k] = least
+        meet_of_all(worker, a, an, b, bn, c, meet)
         advance_buffer(worker, worker.seeds, 0, c, meet)
         advance_buffer(worker, worker.stored_in, HEAD, row, meet)
         advance_buffer(worker, worker.stored_out, HEAD, row, meet)
     worker.fuel -= worker.replayed - replayed  # what a person who interrupts would wait for
+
+
+@kernel
+def visit_replay(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
+    """Any reduction, over times in any order."""
+    replay(worker, node, table, record, rounds, 0)
+    return True
 
 
 @kernel
@@ -381,7 +329,7 @@ def values_at(worker: Worker, segment: Segment, w: int, rounds: int, rank: int, 
     v = reserve(worker, values, step * (n + emitted + 1))
     mask = 0
     slots = Words(0)
-    if n + emitted > FEW:
+    if n + emitted > FEW_TIMES_KEPT:
         size = 64
         while size < 2 * (n + emitted):
             size *= 2

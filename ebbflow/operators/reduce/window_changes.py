@@ -10,169 +10,31 @@ Rule: the sum of what is emitted is what `answer_window` of all values would giv
 
 from __future__ import annotations
 
-from ebbflow.columns.exact_sums import float_add, int_add
-from ebbflow.columns.schema import NULL
 from ebbflow.native.kernel import inline, kernel
-from ebbflow.native.structs import At, Struct, Words, several
-from ebbflow.operators.gather import Event, sort_events
+from ebbflow.native.structs import Words
+from ebbflow.operators.gather import Event, events_of
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import REAL
 from ebbflow.operators.reduce.corrections import correct, drop_absent
-from ebbflow.operators.reduce.window_order import (
-    AVG,
-    COUNT,
-    MOST_CELLS,
-    MOST_ROWS,
-    UNBOUNDED,
-    Function,
-    Window,
-    function_of,
-    order_compare,
-    sort_places,
-    window_compare,
-)
-from ebbflow.operators.reduce.windows import Total, answer_ordered, reserve_cells
-from ebbflow.trace.heap import PARTITION_OVERFLOW, Segment, Worker, copy_words, fail, reserve
+from ebbflow.operators.reduce.running_totals import is_neutral, sums_before, totals_move
+from ebbflow.operators.reduce.window_index import change_index, find_value, index_partition
+from ebbflow.operators.reduce.window_order import MOST_CELLS, MOST_ROWS, Window, order_compare, window_compare
+from ebbflow.operators.reduce.windows import answer_ordered, reserve_cells
+from ebbflow.trace.failures import PARTITION_OVERFLOW, fail
+from ebbflow.trace.heap import copy_words, reserve
 from ebbflow.trace.ordered_index import (
     PLACES,
     OrderedIndex,
-    append_value,
-    change_value,
     cursor_of,
-    drop_index,
-    new_index,
+    note_change,
     place_of,
-    put_value,
     rows_before,
     value_at,
 )
-from ebbflow.trace.segment import VALUE, Entry, diff_of, rank_of
-from ebbflow.trace.table import Marks, Record, Table
+from ebbflow.trace.segment import VALUE, Entry
+from ebbflow.trace.table import Marks, Record, Table, segment_of
+from ebbflow.trace.worker_fields import Worker
 
-
-class IndexChange(Struct):
-    """What an advance did to an index; without lanes the index was made.  Its words stand behind it, too."""
-
-    words: int
-    step: int  # the slice
-    marks: At[Marks]  # where the index hangs
-    window: At[Window]
-    diff: int
-    lanes: Words = several(0)
-
-
-@kernel
-def find_value(worker: Worker, window: Window, index: OrderedIndex, lanes: Words) -> int:
-    """Where a value is, or would be: its cursor, twice, and one more where it is there."""
-    low = 0
-    high = index.chunks
-    while low < high:  # the first chunk that begins behind it
-        middle = (low + high) >> 1
-        worker.replayed += 1
-        if window_compare(worker, window, index.directory[middle].at + 1, lanes) <= 0:
-            low = middle + 1
-        else:
-            high = middle
-    k = max(low - 1, 0)
-    if index.chunks == 0:
-        return 0
-    low = 0
-    high = index.directory[k].values
-    while low < high:
-        middle = (low + high) >> 1
-        worker.replayed += 1
-        c = window_compare(worker, window, value_at(index, (k << PLACES) + middle) + 1, lanes)
-        if c == 0:
-            return 2 * ((k << PLACES) + middle) + 1
-        if c < 0:
-            low = middle + 1
-        else:
-            high = middle
-    return 2 * ((k << PLACES) + low)
-
-
-@kernel
-def note_change(worker: Worker, marks: Marks, window: Window, diff: int, lanes: Words, n: int) -> None:
-    """Write down what is done to the index of a key."""
-    v = worker.index_undo
-    at = v.length
-    if at and IndexChange(v.pointer).step < worker.first:
-        at = 0  # of an advance that stands
-    words = IndexChange.SIZE + n + 1
-    change = IndexChange(reserve(worker, v, at + words) + at)
-    change.words = words
-    change.step = worker.step
-    change.marks = marks
-    change.window = window
-    change.diff = diff
-    copy_words(lanes, change.lanes, n)
-    change.lanes[n] = words  # to go back
-    v.length = at + words
-
-
-@kernel
-def change_index(worker: Worker, window: Window, index: OrderedIndex, lanes: Words, diff: int) -> None:
-    found = find_value(worker, window, index, lanes)
-    if found & 1:
-        change_value(worker, index, found >> 1, diff)
-    else:
-        put_value(worker, index, found >> 1, lanes, diff)
-
-
-@kernel
-def undo_indexes(worker: Worker) -> None:
-    """Undo what the advance did to indexes, the last first."""
-    v = worker.index_undo
-    at = v.length
-    while at > 0:
-        at -= v.pointer[at - 1]
-        change = IndexChange(v.pointer + at)
-        if change.step < worker.first:
-            break
-        marks = change.marks
-        if change.words == IndexChange.SIZE + 1:
-            drop_index(worker, OrderedIndex(marks.head))
-            marks.head = 0
-        else:
-            change_index(worker, change.window, OrderedIndex(marks.head), change.lanes, -change.diff)
-    v.length = 0
-
-
-@kernel
-def index_partition(worker: Worker, window: Window, marks: Marks, segment: Segment, w: int) -> None:
-    """The old entries of a segment become the index of a key.
-
-    needs:  rounds are all the same.
-    leaves: in the segment the entries of this slice.
-    """
-    n = segment.old
-    p = segment.pointer
-    step = w - VALUE + 1
-    v = reserve(worker, worker.values, n * step)
-    m = 0
-    for i in range(n):
-        e = Entry(p + i * w)
-        at = v + (m - 1) * step
-        if m and window_compare(worker, window, at + 1, e.lanes) == 0:  # a count may need several entries
-            at[0] += diff_of(e.stamp)
-        else:
-            v[m * step] = diff_of(e.stamp)
-            copy_words(e.lanes, v + m * step + 1, step - 1)
-            m += 1
-    order = reserve(worker, worker.side, m + 1)
-    for i in range(m):
-        order[i] = i
-    sort_places(worker, window, order, m, v, step)
-    index = new_index(worker, step)
-    for i in range(m):
-        if v[order[i] * step] != 0:
-            append_value(worker, index, v + order[i] * step)
-    if worker.saves_segments:  # what was in the segment comes back if the advance is refused; else it stays here
-        note_change(worker, marks, window, 0, Words(0), 0)
-    marks.head = index
-    copy_words(p + n * w, p, (segment.length - n) * w)
-    segment.length -= n
-    segment.old = 0
+WITHIN, TO_LAST, ALL_OF_IT = 0, 1, 2  # how far changes reach: their frames, the end of the partition, all of it
 
 
 # ---- which rows are computed ----------------------------------------------------------------------
@@ -227,53 +89,6 @@ def peers_right(worker: Worker, window: Window, index: OrderedIndex, place: int,
             break
         place += 1
     return place
-
-
-@inline
-def is_running(f: Function) -> bool:
-    """Whether it adds up what is before a row, from the first of the partition on."""
-    return COUNT <= f.op and f.op <= AVG and f.first == UNBOUNDED
-
-
-@kernel
-def sums_before(worker: Worker, window: Window, index: OrderedIndex, place: int, step: int) -> Total:
-    """For each function whose frames begin with the partition, the count and the sum of the values before a place.
-
-    leaves: them in STATE, from the beginning; 0 where there is nothing.
-    """
-    n = window.function_count
-    wanted = False
-    for j in range(n):
-        wanted |= is_running(function_of(window, j))
-    if not wanted or place == 0:
-        return Total(0)
-    words = reserve(worker, worker.state, n * Total.SIZE)
-    for k in range(n * Total.SIZE):
-        words[k] = 0
-    for j in range(n):
-        f = function_of(window, j)
-        if not is_running(f):
-            continue
-        total = Total(words)[j]
-        left = place
-        for k in range(index.chunks):
-            chunk = index.directory[k]
-            m = min(left, chunk.values)
-            for i in range(m):
-                p = chunk.at + i * step
-                x = p[1 + f.lane]
-                if p[0] > 0 and x != NULL:
-                    total.count += p[0]
-                    if f.op == COUNT:
-                        continue
-                    if f.shape == REAL:
-                        float_add(total.sum, x, p[0])
-                    else:
-                        int_add(total.sum, x, p[0])
-            left -= m
-            if left == 0:
-                break
-    return Total(words)
 
 
 @kernel
@@ -332,10 +147,17 @@ def compute_span(worker: Worker, node: Node, index: OrderedIndex, first: int, en
 
 @kernel
 def span_of(
-    worker: Worker, window: Window, index: OrderedIndex, low: Words, high: Words, before: int, behind: int, net: int
+    worker: Worker,
+    window: Window,
+    index: OrderedIndex,
+    low: Words,
+    high: Words,
+    before: int,
+    behind: int,
+    spread: int,
 ) -> int:
     """The places whose results may differ: low and high are the first and the last changed row, before which and behind
-    which so many values are as they were.  net: how many rows more there are.
+    which so many values are as they were.  spread: as `spread_of` says.
 
     leaves: returns the first; the end is in the first word of STATE.
     """
@@ -347,13 +169,31 @@ def span_of(
         end = peers_right(worker, window, index, end, high)
     first = gone_left(index, first, window.reach_left)
     end = gone_right(index, end, window.reach_right)
-    if net != 0 and window.by_place:
+    if spread == TO_LAST:
         end = n
-    if net != 0 and window.by_total:
+    elif spread == ALL_OF_IT:
         first = 0
         end = n
     reserve(worker, worker.state, 1)[0] = end
     return first
+
+
+@inline
+def spread_of(window: Window, net: int, moves: bool) -> int:
+    """How far changes reach beyond their frames.  net: how many rows more there are; moves: whether a running total
+    changes.
+    """
+    if net != 0 and window.by_total:
+        return ALL_OF_IT
+    if (net != 0 and window.by_place != 0) or (moves and window.running != 0):
+        return TO_LAST
+    return WITHIN
+
+
+@inline
+def is_owed(index: OrderedIndex, found: int) -> bool:
+    """Whether a value that was found went more often than it came."""
+    return found & 1 != 0 and value_at(index, found >> 1)[0] < 0
 
 
 @kernel
@@ -363,9 +203,10 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
     leaves: the index with the changes.
     """
     window = Window(node.spec)
-    index = OrderedIndex(marks.head)
+    index = OrderedIndex(marks.index)
     step = w - VALUE + 1
     rank = a.rank
+    moves = window.running != 0 and totals_move(window, a, an)
     low = Words(0)
     high = Words(0)
     before = index.values
@@ -375,6 +216,7 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
         lanes = Entry(Event(e).index).lanes
         found = find_value(worker, window, index, lanes)
         place = place_of(index, found >> 1)
+        moves |= is_owed(index, found)
         before = min(before, place)
         behind = min(behind, index.values - place - (found & 1))
         if low == 0 or window_compare(worker, window, lanes, low) < 0:
@@ -384,9 +226,13 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
     for e in range(a, an, Event.SIZE):  # how many rows more there will be: a row may come and go at one time
         change_index(worker, window, index, Entry(Event(e).index).lanes, Event(e).diff)
     net = index.rows - rows
+    if window.running != 0:
+        for e in range(a, an, Event.SIZE):
+            moves |= is_owed(index, find_value(worker, window, index, Entry(Event(e).index).lanes))
     for e in range(an - Event.SIZE, a - Event.SIZE, -Event.SIZE):
         change_index(worker, window, index, Entry(Event(e).index).lanes, -Event(e).diff)
-    first = span_of(worker, window, index, low, high, before, behind, net)
+    spread = spread_of(window, net, moves)
+    first = span_of(worker, window, index, low, high, before, behind, spread)
     compute_span(worker, node, index, first, worker.state.pointer[0], step, rank)
     worker.have.length = 0
     emitted = worker.delta.length
@@ -396,60 +242,71 @@ def change_partition(worker: Worker, node: Node, marks: Marks, a: Event, an: Eve
         lanes = Entry(Event(e).index).lanes
         change_index(worker, window, index, lanes, Event(e).diff)
         note_change(worker, marks, window, Event(e).diff, lanes, step - 1)
-    first = span_of(worker, window, index, low, high, before, behind, net)
+    first = span_of(worker, window, index, low, high, before, behind, spread)
     compute_span(worker, node, index, first, worker.state.pointer[0], step, rank)
     worker.evals += 1
     correct(worker, nv, rank)
     drop_absent(worker, nv + 1)
 
 
+@inline
+def swap_events(a: Event, b: Event) -> None:
+    rank, diff, index = a.rank, a.diff, a.index
+    a.rank, a.diff, a.index = b.rank, b.diff, b.index
+    b.rank, b.diff, b.index = rank, diff, index
+
+
 @kernel
-def visit_indexed(worker: Worker, node: Node, record: Record, segment: Segment, w: int, nv: int) -> bool:
+def change_in_parts(worker: Worker, node: Node, marks: Marks, a: Event, an: Event, w: int, nv: int) -> None:
+    """The changes of one time.  A row that adds nothing to a running total changes its own results alone: it goes
+    before the others, or comes behind them, by itself, so that what lies between it and them is not computed.
+
+    leaves: the events in another order.
+    """
+    window = Window(node.spec)
+    far = window.by_place != 0 or window.by_total != 0 or window.reach_left < 0 or window.reach_right < 0
+    if window.running == 0 or far or an - a == Event.SIZE:
+        change_partition(worker, node, marks, a, an, w, nv)
+        return
+    for e in range(a, an, Event.SIZE):
+        if Event(e).diff < 0 and is_neutral(window, Entry(Event(e).index).lanes):
+            change_partition(worker, node, marks, Event(e), Event(e)[1], w, nv)
+    m = a
+    for e in range(a, an, Event.SIZE):
+        if not is_neutral(window, Entry(Event(e).index).lanes):
+            swap_events(m, Event(e))
+            m = m[1]
+    if m > a:
+        change_partition(worker, node, marks, a, m, w, nv)
+    for e in range(m, an, Event.SIZE):
+        if Event(e).diff > 0:
+            change_partition(worker, node, marks, Event(e), Event(e)[1], w, nv)
+
+
+@kernel
+def visit_window(worker: Worker, node: Node, table: Table, record: Record, rounds: int) -> bool:
     """A key of a window whose partition is large; returns whether it is, and its corrections are in DELTA.
 
     needs:  times on one line, outside of loops; the segment touched.
     """
     window = Window(node.spec)
-    marks = Marks(record + node.table.keys)
-    if marks.head == 0:
+    marks = Marks(record + table.keys)
+    segment = segment_of(table, record, 0)
+    w = table.widths[0]
+    nv = table.widths[1] - VALUE
+    if marks.index == 0:
         if window.is_indexed == 0 or segment.old < max(worker.index_rows, 1):
             return False
         index_partition(worker, window, marks, segment, w)
-    n = segment.length
-    start = Event(reserve(worker, worker.events, Event.SIZE * n))
-    end = start
-    for i in range(n):
-        e = Entry(segment.pointer + i * w)
-        if diff_of(e.stamp) != 0:
-            end.rank = rank_of(e.stamp)
-            end.diff = diff_of(e.stamp)
-            end.index = e
-            end = end[1]
-    sort_events(worker, start, (end - start) // Event.SIZE)
-    a = start
+    end = events_of(worker, segment, w)
+    a = Event(worker.events.pointer)
     while a < end:
         b = a
         while b < end and b.rank == a.rank:
             b = b[1]
-        change_partition(worker, node, marks, a, b, w, nv)
+        change_in_parts(worker, node, marks, a, b, w, nv)
         a = b
-    worker.fuel -= n
+    worker.fuel -= segment.length
     segment.length = 0
     segment.old = 0
-    return True
-
-
-@kernel
-def has_index(worker: Worker, table: Table, record: Record) -> bool:
-    """Whether values of a key are in an index; one that is empty is dropped.
-
-    needs:  between two advances.
-    """
-    marks = Marks(record + table.keys)
-    if table.hangs_index == 0 or marks.head == 0:
-        return False
-    if OrderedIndex(marks.head).values == 0:
-        drop_index(worker, OrderedIndex(marks.head))
-        marks.head = 0
-        return False
     return True

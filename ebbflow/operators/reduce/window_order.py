@@ -8,11 +8,17 @@ Rule: the ends of frames never move back from one cell to the next.
 
 from __future__ import annotations
 
+from typing import Any
+
+from ebbflow.columns.exact_sums import below
+from ebbflow.columns.float_kernels import from_float, to_float
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_words import from_words, to_words
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.operators.reduce.answers import REAL, float_of, lane_compare, lane_of
-from ebbflow.trace.heap import Worker, reserve
+from ebbflow.operators.reduce.answers import FLOAT_NUMBER, WIDE_FIRST, lane_compare
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.worker_fields import Worker
 
 
 class OrderColumn(Struct):
@@ -31,6 +37,7 @@ class Function(Struct):
     lane: int
     shape: int
     digits: int  # how many its mean has more, of a decimal
+    most: int  # what a decimal may come to: the largest word, or how many digits two words may have
     unit: int  # of its frame
     first: int  # how the frame begins, and how far away
     start: int
@@ -56,6 +63,7 @@ class Window(Struct):
     by_place: int
     by_total: int
     is_indexed: int
+    running: int
     columns: OrderColumn = several(0)
 
 
@@ -69,10 +77,11 @@ class Cell(Struct):
     dense: int  # their number
 
 
-ROWS, RANGE = 0, 1  # units of a frame
-UNBOUNDED, CURRENT, OFFSET = 0, 1, 2  # ends of a frame
+BY_ROWS, BY_RANGE = 0, 1  # units of a frame
+UNBOUNDED_END, CURRENT_ROW, AT_OFFSET = 0, 1, 2  # ends of a frame
 ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LEAD = 0, 1, 2, 3, 4, 5, 6
-FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT_ROWS, COUNT, SUM, AVG, MIN, MAX = 7, 8, 9, 10, 11, 12, 13, 14, 15
+FIRST_VALUE, LAST_VALUE, NTH_VALUE = 7, 8, 9
+FRAME_COUNT_ROWS, FRAME_COUNT, FRAME_SUM, FRAME_AVG, FRAME_MIN, FRAME_MAX = 10, 11, 12, 13, 14, 15
 
 MOST_ROWS = (1 << 31) - 1  # of a partition: ranks are ints
 MOST_CELLS = 1 << 26
@@ -125,7 +134,24 @@ def window_compare(worker: Worker, window: Window, p: Words, q: Words) -> int:
 
 @kernel
 def sort_places(worker: Worker, window: Window, order: Words, n: int, v: Words, step: int) -> None:
-    """Put n places of values at v in the order of the window: runs that double in length are merged."""
+    """Put n places of values at v in the order of the window: runs that double in length are merged.
+
+    Values that are in order, or in its reverse, as those of a segment often are, are only looked at.
+    """
+    turned = n > 1 and window_compare(worker, window, v + order[0] * step + 1, v + order[1] * step + 1) > 0
+    i = 1
+    while i < n:
+        c = window_compare(worker, window, v + order[i - 1] * step + 1, v + order[i] * step + 1)
+        if c <= 0 if turned else c > 0:
+            break
+        i += 1
+    if i >= n:
+        if turned:
+            for k in range(n // 2):
+                x = order[k]
+                order[k] = order[n - 1 - k]
+                order[n - 1 - k] = x
+        return
     a = order
     b = reserve(worker, worker.sorted, n + 1)
     size = 1
@@ -191,7 +217,7 @@ def lay_cells(
 def moved_by(lane: int, offset: int, real: bool) -> int:
     """A value of the order column, so much further; no further than the words go."""
     if real:
-        return lane_of(float_of(lane) + float_of(offset))
+        return from_float(to_float(lane) + to_float(offset))
     far = lane + offset
     if offset > 0 and far < lane:
         return 9223372036854775807
@@ -200,15 +226,29 @@ def moved_by(lane: int, offset: int, real: bool) -> int:
     return far
 
 
+@inline
+def wide_moved_by(first: int, second: int, offset: int) -> Any:
+    """The same of a value that is two words: two words."""
+    high, low = from_words(first, second)
+    moved = low + offset
+    high += (offset >> 63) + (1 if below(moved, low) else 0)
+    return to_words(high, moved)
+
+
 @kernel
-def first_beyond(worker: Worker, window: Window, cells: Cell, m: int, bound: int, also_equal: int) -> int:
-    """The first cell whose order column is not before a bound, or, also_equal, is behind it."""
+def first_beyond(worker: Worker, window: Window, cells: Cell, m: int, bound: int, second: int, also_equal: int) -> int:
+    """The first cell whose order column is not before a bound, or, also_equal, is behind it.
+
+    second: the second word of the bound, where it is two.
+    """
     column = window.columns
     low = 0
     high = m
     while low < high:
         middle = (low + high) >> 1
         c = column_compare(worker, column, cells[middle].row[column.lane], bound)
+        if c == 0 and column.shape == WIDE_FIRST:
+            c = column_compare(worker, column[1], cells[middle].row[column.lane + 1], second)
         if c < 0 or (also_equal and c == 0):
             low = middle + 1
         else:
@@ -221,22 +261,25 @@ def frame_end(worker: Worker, window: Window, f: Function, cells: Cell, m: int, 
     """The first cell of the frame of cell i; with last, the first behind it."""
     how = f.last if last else f.first
     offset = f.end if last else f.start
-    if how == UNBOUNDED:
+    if how == UNBOUNDED_END:
         return m if last else 0
     c = cells[i]
-    if f.unit == ROWS:
+    if f.unit == BY_ROWS:
         at = i + last
-        if how == OFFSET:
+        if how == AT_OFFSET:
             at += offset
         return min(max(at, 0), m)
     column = window.columns
     x = c.row[column.lane] if window.column_count else NULL
-    if how == CURRENT or x == NULL:
+    if how == CURRENT_ROW or x == NULL:
         return c.peers_end if last else c.peers
-    real = column.shape == REAL
+    real = column.shape == FLOAT_NUMBER
     if column.descending:
-        offset = lane_of(-float_of(offset)) if real else -offset
-    return first_beyond(worker, window, cells, m, moved_by(x, offset, real), last)
+        offset = from_float(-to_float(offset)) if real else -offset
+    if column.shape == WIDE_FIRST:
+        one, two = wide_moved_by(x, c.row[column.lane + 1], offset)
+        return first_beyond(worker, window, cells, m, one, two, last)
+    return first_beyond(worker, window, cells, m, moved_by(x, offset, real), 0, last)
 
 
 @inline

@@ -3,14 +3,13 @@
 The ends of frames never move back from one row to the next: sums add what enters a frame and remove what leaves it,
 exactly; the least of a frame is the first of a queue of candidates.
 
-Rule: an answer has each row as often as it is there, and each result is that of `runtime.window_meaning`.
+Rule: an answer has each row as often as it is there, and each result is that of `runtime.oracle.window_meaning`.
 """
 
 from __future__ import annotations
 
 from ebbflow.columns.exact_sums import (
     FLOAT_WORDS,
-    LARGEST_DECIMAL,
     float_add,
     float_read,
     int_add,
@@ -20,29 +19,40 @@ from ebbflow.columns.exact_sums import (
     int_read,
     rounded_quotient,
 )
+from ebbflow.columns.float_kernels import from_float
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Struct, Words, several
 from ebbflow.operators.node import Node
-from ebbflow.operators.reduce.answers import REAL, SCALED, lane_compare, lane_of, mean_of_floats
+from ebbflow.operators.reduce.answers import (
+    FLOAT_NUMBER,
+    SCALED,
+    SCALED_FIRST,
+    WIDE_FIRST,
+    WIDE_SECOND,
+    mean_of_floats,
+    value_compare,
+    wide_answer,
+)
 from ebbflow.operators.reduce.window_order import (
-    AVG,
-    COUNT,
-    COUNT_ROWS,
     CUME_DIST,
     DENSE_RANK,
     FIRST_VALUE,
+    FRAME_AVG,
+    FRAME_COUNT,
+    FRAME_COUNT_ROWS,
+    FRAME_MIN,
+    FRAME_SUM,
     LAST_VALUE,
     LEAD,
-    MIN,
     MOST_CELLS,
     MOST_ROWS,
     NTH_VALUE,
     NTILE,
     PERCENT_RANK,
     RANK,
-    SUM,
-    UNBOUNDED,
+    UNBOUNDED_END,
     Cell,
     Function,
     Window,
@@ -52,7 +62,9 @@ from ebbflow.operators.reduce.window_order import (
     lay_cells,
     sort_places,
 )
-from ebbflow.trace.heap import OVERFLOW, PARTITION_OVERFLOW, Worker, fail, reserve
+from ebbflow.trace.failures import OVERFLOW, PARTITION_OVERFLOW, fail
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.worker_fields import Worker
 
 
 class Total(Struct):
@@ -79,9 +91,9 @@ def fill_places(f: Function, cells: Cell, m: int, into: Words, width: int, total
         elif op == DENSE_RANK:
             x = c.dense
         elif op == PERCENT_RANK:
-            x = lane_of(before / (total - 1)) if total > 1 else 0
+            x = from_float(before / (total - 1)) if total > 1 else 0
         elif op == CUME_DIST:
-            x = lane_of(cells[c.peers_end].before / total)
+            x = from_float(cells[c.peers_end].before / total)
         elif op == NTILE:
             size = total // tiles
             larger = (total - size * tiles) * (size + 1)  # rows in the tiles that have one more
@@ -155,9 +167,11 @@ def add_cell(f: Function, acc: Words, c: Cell, sign: int) -> int:
     if x == NULL:
         return 0
     copies = (c[1].before - c.before) * sign
-    if f.op != COUNT:
-        if f.shape == REAL:
+    if f.op != FRAME_COUNT:
+        if f.shape == FLOAT_NUMBER:
             float_add(acc, x, copies)
+        elif f.shape >= WIDE_FIRST:
+            wide_add(acc, x, c.row[f.lane + 1], copies)
         else:
             int_add(acc, x, copies)
     return copies
@@ -167,22 +181,27 @@ def add_cell(f: Function, acc: Words, c: Cell, sign: int) -> int:
 def total_of(worker: Worker, node: Node, f: Function, acc: Words, count: int, rank: int, number: int) -> int:
     """The result of a count, sum or mean; one that does not fit fails."""
     op = f.op
-    if op == COUNT:
+    if op == FRAME_COUNT:
         return count
     if count == 0:
         return NULL
-    if f.shape == REAL:
+    if f.shape == FLOAT_NUMBER:
         x = float_read(acc)
-        return x if op == SUM else mean_of_floats(x, count)
+        return x if op == FRAME_SUM else mean_of_floats(x, count)
     if f.shape == SCALED:
         x = acc[0]
         fits = int_fits_decimal(acc)
-        if op == AVG:
+        if op == FRAME_AVG:
             x = rounded_quotient(acc[0], acc[1], count, f.digits)
-            fits = -LARGEST_DECIMAL <= x <= LARGEST_DECIMAL
+            fits = True
+        fits = fits and -f.most <= x <= f.most
         if fits:
             return x
-    elif op == AVG:
+    elif f.shape >= SCALED_FIRST:
+        x = wide_answer(acc, f.shape, op == FRAME_AVG, count, f.digits, f.most)
+        if x != NULL:
+            return x
+    elif op == FRAME_AVG:
         return int_quotient(acc, count)
     elif int_fits(acc):
         return int_read(acc)
@@ -191,7 +210,7 @@ def total_of(worker: Worker, node: Node, f: Function, acc: Words, count: int, ra
 
 
 @kernel
-def fill_sums(
+def fill_sums(  # wide: the cells of a frame, and a function of them
     worker: Worker,
     node: Node,
     f: Function,
@@ -223,9 +242,9 @@ def fill_sums(
             continue
         last_lo = lo
         last_hi = hi
-        if f.op == COUNT_ROWS:
+        if f.op == FRAME_COUNT_ROWS:
             x = cells[hi].before
-            if f.first != UNBOUNDED:
+            if f.first != UNBOUNDED_END:
                 x -= cells[lo].before
         else:
             while b < hi:
@@ -245,7 +264,8 @@ def fill_extremes(
     """The least or the greatest of frames: a queue of the cells that may still be it.  queue: room for m words."""
     lane = f.lane
     shape = f.shape
-    sign = 1 if f.op == MIN else -1
+    second = 1 if shape == WIDE_SECOND else 0
+    sign = 1 if f.op == FRAME_MIN else -1
     head = 0
     tail = 0
     b = 0
@@ -253,11 +273,11 @@ def fill_extremes(
         lo = frame_first(worker, window, f, cells, m, i)
         hi = frame_last(worker, window, f, cells, m, i, lo)
         while b < hi:
-            x = cells[b].row[lane]
-            if x != NULL:
+            x = cells[b].row
+            if x[lane] != NULL:
                 while tail > head:
-                    y = cells[queue[tail - 1]].row[lane]
-                    if lane_compare(worker, x, y, shape) * sign > 0:
+                    y = cells[queue[tail - 1]].row
+                    if value_compare(worker, x, y, lane, shape) * sign > 0:
                         break
                     tail -= 1
                 queue[tail] = b
@@ -265,7 +285,7 @@ def fill_extremes(
             b += 1
         while head < tail and queue[head] < lo:
             head += 1
-        into[i * width] = cells[queue[head]].row[lane] if head < tail else NULL
+        into[i * width] = cells[queue[head]].row[lane + second] if head < tail else NULL
 
 
 @inline
@@ -275,7 +295,7 @@ def reserve_cells(worker: Worker, n: int, room: int) -> Words:
 
 
 @kernel
-def answer_ordered(
+def answer_ordered(  # wide: the cells of a frame, and a function of them
     worker: Worker,
     node: Node,
     v: Words,
@@ -313,7 +333,7 @@ def answer_ordered(
             fill_places(f, cells, m, column, width, total)
         elif f.op <= NTH_VALUE:
             fill_values(worker, window, f, cells, m, column, width, scratch)
-        elif f.op <= AVG:
+        elif f.op <= FRAME_AVG:
             for k in range(Total.SIZE):
                 scratch[k] = Words(sums[j])[k] if sums else 0
             fill_sums(worker, node, f, cells, m, column, width, rank, j, Total(scratch))

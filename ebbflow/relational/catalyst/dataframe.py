@@ -28,7 +28,7 @@ from ebbflow.relational.algebra import Relation
 from ebbflow.relational.build import Builder, constant, unique
 from ebbflow.relational.catalyst import plan
 from ebbflow.relational.catalyst.expressions import reads_clock
-from ebbflow.relational.catalyst.leaves import Leaf, Names, fields_of, leaves_of, read_in
+from ebbflow.relational.catalyst.leaves import Leaf, Names, fields_of, leaves_of, local_in, read_in
 from ebbflow.relational.catalyst.refusals import unsupported
 from ebbflow.relational.catalyst.relations import Plans
 from ebbflow.relational.catalyst.tree import Node
@@ -40,6 +40,9 @@ MOVING = {
     "InputFileBlockStart", "InputFileBlockLength",
 }  # fmt: skip
 """Expressions that mean something else each time they are computed."""
+
+SESSION_MARK = "spark.sessionWindow"  # how Spark marks them: it brings rows of a session together when it runs
+OF_SESSIONS = "Number the sessions: sum(if(at - lag(at) is large, 1, 0)) over a window, then group by that number."
 
 
 class Program(Protocol):
@@ -81,14 +84,17 @@ def built(flow: Program, df: Any, inputs: Any = None) -> Built:
                 "what has another value whenever it is computed",
                 "Give it as a column of an input, or a constant.",
             )
+        for key in part["groupingExpressions"] or () if part.kind == "Aggregate" else ():
+            if isinstance(key["dataType"], dict) and key.has("metadata") and key.java.metadata().contains(SESSION_MARK):
+                raise unsupported(key, "a session window", OF_SESSIONS)
     found = plan.optimised(df)
     plan.note_replaced(found, written)
-    leaves = _Leaves(flow, df, bound, Names(written))
+    leaves = _Leaves(flow, df, bound, Names(written), local_in(written))
     graph = flow.graph
     with graph.lock:
         before = len(graph.nodes), len(graph.loops)
         try:
-            used, read = read_in(found), list(leaves_of(found))
+            used, read = read_in(found), [one for one in leaves_of(found) if not leaves.is_nothing(one[0])]
             leaves.check_bound([node for node, _ in read])
             for node, is_whole in read:
                 leaves.add(node, used, is_whole)
@@ -128,11 +134,17 @@ def _checked_inputs(flow: Program, inputs: Any) -> dict[str, Given]:
 class _Leaves:
     """The leaves of one DataFrame, and the inputs or collections that they are in the program."""
 
-    def __init__(self, flow: Program, df: Any, bound: dict[str, Given], names: Names):
-        self.flow, self.df, self.bound, self.names = flow, df, bound, names
+    def __init__(self, flow: Program, df: Any, bound: dict[str, Given], names: Names, local: set[tuple[str, str]]):
+        self.flow, self.df, self.bound, self.names, self._local = flow, df, bound, names, local
         self.new: dict[str, Leaf] = {}
         self._read: dict[int, tuple[int, list[int], list[Field]]] = {}  # id of a node -> number, positions, columns
         self._widened: list[tuple[int, n.Input, Leaf, dict[int, Field]]] = []
+
+    def is_nothing(self, node: Node) -> bool:
+        """Whether Catalyst put an empty relation where a condition is never true: no table that could change."""
+        if node.kind != "LocalRelation" or not node.java.data().isEmpty():
+            return False
+        return not {(one["name"], json.dumps(one["dataType"])) for one in node["output"]} <= self._local
 
     def add(self, node: Node, used: set[int], is_whole: bool) -> None:
         """A leaf of the plan, and which of its columns are read."""
@@ -228,6 +240,9 @@ class _Leaves:
                 )
 
     def rows(self, node: Node) -> tuple[Relation, list[int]]:
+        if self.is_nothing(node):
+            types = tuple(type_of(one["dataType"], one) for one in node["output"])
+            return a.Values((), types), [one.id for one in node["output"]]
         number, positions, columns = self._read[id(node)]
         relation = a.Given(number, tuple(one.name for one in columns), tuple(one.type for one in columns))
         return relation, [node["output"][i].id for i in positions]
@@ -252,7 +267,9 @@ def _narrower(names: list[str], relation: Relation, df: Any) -> Iterator[tuple[s
 
 def _spark_type(given: Any) -> Type | None:
     written = json.loads(given.json())
-    return type_of(written, Node("", {}, [], lambda: None)) if isinstance(written, str) and written != "void" else None
+    if written == "void" or (isinstance(written, dict) and written.get("type") == "udt"):
+        return None
+    return type_of(written, Node("", {}, [], lambda: None))
 
 
 def _holds(here: Type, target: Type) -> bool:

@@ -4,8 +4,7 @@ An expression of Spark's is one line of a table here: the operation of ours, or 
 raises an error for refuses the step (`guards`): in ANSI mode a division by zero, a cast that fails, an integer that
 leaves its type; where it is off, what it wraps around.  Its `try_` functions give null.
 
-Rule: an expression has the type that Spark gives it, but for decimals that would need more than 18 digits; what has no
-line is refused by name before anything is built.
+Rule: an expression has the type that Spark gives it; what has no line is refused by name before anything is built.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Protocol
 
-from ebbflow.columns.schema import BOOLEAN, DIGITS, LONG, STRING, Type
+from ebbflow.columns.schema import BOOLEAN, LONG, STRING, Type
 from ebbflow.errors import TypeMismatch
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import VOID, cast, depends_on_zone, typed
 from ebbflow.expressions.typed import Call, Expr, Literal
-from ebbflow.relational.catalyst import functions
+from ebbflow.relational.catalyst import functions, nested
 from ebbflow.relational.catalyst.functions import ANSI, TRY, mode_of
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.tree import Node
@@ -52,7 +51,8 @@ def bound(node: Node, columns: Columns) -> Expr:
         case "ScalarSubquery":
             return columns.scalar(node)
         case "Literal":
-            return literal_of(node)
+            kind = type_of(node["dataType"], node)
+            return nested.constant(node.java.value(), kind, node) if kind.is_nested else literal_of(node)
     try:
         made = _bound(node, lambda part: bound(part, columns))
     except TypeMismatch as problem:
@@ -70,6 +70,8 @@ def _bound(node: Node, bind: Bind) -> Expr:
         return FUNCTIONS[kind](node, bind)
     if kind in functions.FUNCTIONS:
         return functions.FUNCTIONS[kind](node, bind)
+    if kind in nested.NESTED_FUNCTIONS:
+        return nested.NESTED_FUNCTIONS[kind](node, bind)
     if kind in WHY:
         raise unsupported(node, *WHY[kind])
     raise unsupported(node)
@@ -162,10 +164,6 @@ def _cast(node: Node, bind: Bind) -> Expr:
     here = value.type
     if here == kind:
         return value
-    if kind.name == "decimal" and here.name == "decimal":
-        room = kind.precision - kind.scale >= here.precision - here.scale
-        if room and kind.scale > here.scale and kind.precision > DIGITS:
-            return value  # the same number; with more zeros behind the point it may have no place
     found = cast(value, kind)
     if here == VOID or _never_fails(here, kind):
         return found
@@ -299,6 +297,11 @@ WHY: dict[str, tuple[str, str]] = {
     ),
     "ScalaUDF": ("a function of Java or Scala", OF_A_CALL),
     "OuterReference": ("a subquery that reads the query around it in this way", "Write it as a join."),
+    "SubtractTimestamps": (
+        "a length of time as a value",
+        "Count units: timestampdiff(SECOND, start, end), or unix_timestamp(end) - unix_timestamp(start).",
+    ),
+    "SubtractDates": ("a length of time as a value", "Count days: datediff(end, start)."),
     "WindowExpression": ("a window function", "Use group_by(...).top(n, order_by=...), or a join with an aggregate."),
 }
 

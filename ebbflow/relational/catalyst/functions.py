@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from ebbflow.columns.schema import INT, LONG, TIMESTAMP_NTZ
+from ebbflow.columns.schema import INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import MOMENTS, cast, typed
 from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Expr, Literal
+from ebbflow.relational.catalyst import nested
 from ebbflow.relational.catalyst.refusals import unsupported
 from ebbflow.relational.catalyst.tree import Node
-from ebbflow.relational.catalyst.types import BOUNDS, type_of
+from ebbflow.relational.catalyst.types import BOUNDS, EPOCH, type_of
 
 Bind = Callable[[Node], Expr]
 ANSI, TRY = "ANSI", "TRY"
@@ -30,7 +31,7 @@ OF_TABLE = {
     "StringTranslate": "translate", "Levenshtein": "levenshtein", "SoundEx": "soundex", "BitLength": "bit_length",
     "OctetLength": "octet_length", "RLike": "regexp_like", "RegExpExtract": "regexp_extract",
     "RegExpInStr": "regexp_instr", "RegExpReplace": "regexp_replace", "FormatNumber": "format_number",
-    "StringLocate": "locate", "Elt": "elt", "ConcatWs": "concat_ws", "FormatString": "format_string", "Md5": "md5",
+    "StringLocate": "locate", "Elt": "elt", "FormatString": "format_string", "Md5": "md5",
     "Sha1": "sha1", "Sha2": "sha2", "Crc32": "crc32", "Cbrt": "cbrt", "Acos": "acos", "Asin": "asin", "Atan": "atan",
     "Cosh": "cosh", "Sinh": "sinh", "Tanh": "tanh", "Acosh": "acosh", "Asinh": "asinh", "Atanh": "atanh", "Cot": "cot",
     "Sec": "sec", "Csc": "csc", "ToDegrees": "degrees", "ToRadians": "radians", "Expm1": "expm1", "Rint": "rint",
@@ -47,11 +48,11 @@ OF_TABLE = {
     "MillisToTimestamp": "timestamp_millis", "MicrosToTimestamp": "timestamp_micros", "UnixDate": "unix_date",
     "DateFromUnixDate": "date_from_unix_date", "FromUTCTimestamp": "from_utc_timestamp",
     "ToUTCTimestamp": "to_utc_timestamp", "Murmur3Hash": "hash", "XxHash64": "xxhash64",
-    "MakeTimestamp": "make_timestamp",
+    "MakeTimestamp": "make_timestamp", **nested.NESTED_OF_TABLE,
 }  # fmt: skip
 JAVA_METHODS = {
     "Base64.encode": ("base64", 1), "Encode.encode": ("encode", 2), "StringDecode.decode": ("decode", 2),
-    "UrlCodec.encode": ("url_encode", 1), "UrlCodec.decode": ("url_decode", 1),
+    "UrlCodec.encode": ("url_encode", 1), "UrlCodec.decode": ("url_decode", 1), **nested.JSON_METHODS,
 }  # fmt: skip
 """What Spark replaces by a call of a Java method, and how many of its arguments are the function's."""
 
@@ -117,6 +118,32 @@ def _unix_timestamp(node: Node, bind: Bind) -> Expr:
     return _refusing(found, [value]) if node["failOnError"] is True else found
 
 
+def _in_micros(node: Node, bind: Bind) -> Expr:
+    """Moments as numbers and back, of which Spark makes windows of time."""
+    value = bind(node.children[0])
+    if value.type == TIMESTAMP:
+        return typed("unix_micros", (value,))
+    micros = literal("MICROSECOND")
+    start = Literal(EPOCH, TIMESTAMP_NTZ)
+    if value.type == TIMESTAMP_NTZ:
+        return typed("timestampdiff", (micros, start, value))
+    target = type_of(node["toType"], node)
+    return typed("timestamp_micros", (value,)) if target == TIMESTAMP else typed("timestampadd", (micros, value, start))
+
+
+def _joined(node: Node, bind: Bind) -> Expr:
+    """concat_ws: an array among its arguments counts as its elements, of which nulls are left out."""
+    delimiter, *values = (bind(child) for child in node.children)
+    texts = []
+    for value in values:
+        if value.type.name == "array":
+            there = typed("array_compact", (value,))
+            some = typed("gt", (typed("size", (there,)), Literal(0, INT)))
+            value = typed("when", (some, typed("array_join", (there, delimiter)), Literal(None, STRING)))
+        texts.append(value)
+    return typed("concat_ws", (delimiter, *texts))
+
+
 def _added(node: Node, bind: Bind) -> Expr:
     number, moment = (bind(child) for child in node.children)
     return typed("timestampadd", (literal(str(node["unit"])), number, moment))
@@ -133,8 +160,9 @@ def _later(node: Node, bind: Bind) -> Expr:
     if interval.kind != "Literal" or not str(interval["dataType"]).startswith("interval"):
         raise unsupported(node, "an interval that is computed", "Add a constant interval, or use timestampadd.")
     amount, zero = interval.java.value(), Literal(0, LONG)
-    if not isinstance(amount, int):
-        raise unsupported(node, "an interval of months and days together", "Add one after the other.")
+    if not isinstance(amount, int):  # months, days and microseconds
+        fields = [amount.getClass().getField(name) for name in ("months", "days", "microseconds")]
+        return typed("later", (bind(moment), *(Literal(int(field.get(amount)), LONG) for field in fields)))
     if "YM" in node.kind:
         return typed("later", (bind(moment), Literal(amount, LONG), zero, zero))
     days, micros = divmod(abs(amount), 86_400_000_000)
@@ -142,19 +170,31 @@ def _later(node: Node, bind: Bind) -> Expr:
     return typed("later", (bind(moment), zero, Literal(sign * days, LONG), Literal(sign * micros, LONG)))
 
 
+def _like_some(op: str, is_not: bool) -> Callable[[Node, Bind], Expr]:
+    """like any and like all of constant patterns, and their opposites."""
+
+    def made(node: Node, bind: Bind) -> Expr:
+        text, patterns = bind(node.children[0]), node.java.patterns()
+        found = [typed("like", (text, literal(str(patterns.apply(i))))) for i in range(patterns.size())]
+        each = [typed("not", (one,)) for one in found] if is_not else found
+        return reduce(lambda one, two: typed(op, (one, two)), each)
+
+    return made
+
+
 def _split_part(node: Node, bind: Bind) -> Expr:
-    """split_part is Spark's element of a split text."""
+    """split_part is Spark's element of a split text; every other element is one."""
     inside, number = node.children[:2]
     if inside.kind != "StringSplitSQL":
-        raise unsupported(node)
+        return nested.element_at(node, bind)
     return typed("split_part", (*(bind(child) for child in inside.children), bind(number)))
 
 
 def _matches(node: Node, bind: Bind) -> Expr:
-    """regexp_count is the size of all matches."""
+    """regexp_count is the size of all matches; every other size is one."""
     inside = node.children[0]
     if inside.kind != "RegExpExtractAll":
-        raise unsupported(node)
+        return nested.size(node, bind)
     found = typed("regexp_count", [bind(child) for child in inside.children[:2]])
     return typed("coalesce", (found, Literal(-1, INT))) if node["legacySizeOfNull"] is True else found
 
@@ -174,6 +214,9 @@ def _method(node: Node, bind: Bind) -> Expr:
 
 FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
     **dict.fromkeys(OF_TABLE, of_table),
+    "LikeAny": _like_some("or", False), "LikeAll": _like_some("and", False),
+    "NotLikeAny": _like_some("or", True), "NotLikeAll": _like_some("and", True),
+    "PreciseTimestampConversion": _in_micros, "ConcatWs": _joined,
     "BRound": _bround, "BitwiseCount": _bit_count, "Pmod": _pmod, "NaNvl": _nan_or,
     "GetTimestamp": _read_by_format, "UnixTimestamp": _unix_timestamp, "ToUnixTimestamp": _unix_timestamp,
     "TimestampAdd": _added, "TimestampDiff": _between, "TimestampAddInterval": _later, "TimestampAddYMInterval": _later,

@@ -10,12 +10,13 @@ from decimal import Decimal
 
 from ebbflow.columns.schema import DOUBLE, LONG
 from ebbflow.dataflow.aggregates import result_type
-from ebbflow.expressions.operations import VOID, cast
+from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.aggregates import Asked, aggregated, composed_type, counted, pair, where
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.catalyst import nested
 from ebbflow.relational.catalyst.functions import TRY, mode_of
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.rows import Rows
@@ -48,8 +49,9 @@ class Grouped:
         self.before, self.keys = rows, list(dict.fromkeys(rows.expr(key) for key in keys))
         self.plans = rows.plans
         found = [one for part in shown for one in aggregates_in(part)]
-        self.asked = {id(one): asked_of(rows, one) for one in found}
-        kept = list(dict.fromkeys(self.asked.values()))
+        self.asked = {id(one): asked_of(rows, one) for one in found if not _is_pivot(one)}
+        self.pivots = {id(one): _pivoted(rows, one) for one in found if _is_pivot(one)}
+        kept = list(dict.fromkeys([*self.asked.values(), *(one for parts in self.pivots.values() for one in parts)]))
         self.at = {one: len(self.keys) + i for i, one in enumerate(kept)}
         if (
             found and keys and all(_is_any_row(one) for one in found)
@@ -72,8 +74,9 @@ class Grouped:
 
     def known(self, node: Node) -> Expr | None:
         if node.kind == "AggregateExpression":
-            one = self.asked[id(node)]
-            return a.column(self.at[one], one.type)
+            parts = [a.column(self.at[one], one.type) for one in self.pivots.get(id(node), ())]
+            one = self.asked.get(id(node))
+            return typed("array", parts) if one is None else a.column(self.at[one], one.type)
         if node.kind in ("Literal", "ScalarSubquery") or next(aggregates_in(node), None) is not None:
             return None
         if any(part.kind == "ScalarSubquery" for part in node.within()):
@@ -88,6 +91,20 @@ def aggregates_in(node: Node) -> Iterator[Node]:
             yield part
 
 
+def _is_pivot(node: Node) -> bool:
+    return node.children[0].kind == "PivotFirst"
+
+
+def _pivoted(rows: Rows, node: Node) -> list[Asked]:
+    """What a pivot makes of the rows of a group, of which there is one for each value: a value of each, in order."""
+    function = node.children[0]
+    by, value = (rows.expr(one) for one in function.children)
+    value = cast(value, LONG) if value.type == VOID else value
+    values = function.java.pivotColumnValues()
+    chosen = [nested.constant(values.apply(i), by.type, function) for i in range(values.size())]
+    return [Asked("min", (where(typed("eq_null_safe", (by, one)), value),), value.type) for one in chosen]
+
+
 def _is_any_row(node: Node) -> bool:
     function = node.children[0]
     return function.kind in SOME and len(node.children) == 1 and not _skips_nulls(function)
@@ -100,6 +117,9 @@ def _skips_nulls(function: Node) -> bool:
 def asked_of(rows: Rows, node: Node) -> Asked:
     """An aggregate over these rows."""
     function, is_distinct = node.children[0], bool(node["isDistinct"])
+    if function.kind in nested.COLLECTED_BY:
+        condition = rows.condition(node.children[1]) if len(node.children) > 1 else None
+        return nested.collected(function, rows.expr, condition, is_distinct)
     values = tuple(rows.expr(one) for one in function.children)
     condition = rows.condition(node.children[1]) if len(node.children) > 1 else None
     kind = function.kind
@@ -154,7 +174,8 @@ def _quantile(function: Node, values: tuple[Expr, ...], condition: Expr | None) 
     op, part = PERCENTILES[function.kind], values[1]
     if not isinstance(part, Literal) or not isinstance(part.value, int | float | Decimal):
         raise unsupported(function, "several percentiles at once", "Ask for each by itself.")
-    if function.kind == "Percentile" and len(values) > 2 and values[2] != Literal(1, LONG):
+    often = values[2] if function.kind == "Percentile" and len(values) > 2 else Literal(1, LONG)
+    if not isinstance(often, Literal) or often.value != 1:
         raise unsupported(function, "a percentile by frequencies", HINT)
     at = 1 - float(part.value) if function["reverse"] is True else float(part.value)
     value = cast(values[0], DOUBLE) if op == "percentile" else values[0]

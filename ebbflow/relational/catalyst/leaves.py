@@ -5,6 +5,7 @@ Rule: a leaf that is read several times is one leaf, with the columns that are r
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 from ebbflow.columns.ddl import checked
 from ebbflow.columns.schema import Field, Schema
+from ebbflow.errors import ClusterFailed, EbbflowError
 from ebbflow.relational.catalyst import plan
 from ebbflow.relational.catalyst.relations import LEAVES
 from ebbflow.relational.catalyst.tree import Node
@@ -21,7 +23,7 @@ from ebbflow.relational.catalyst.types import type_of
 NARROWING = {"Project", "Aggregate"}  # what is read below them is in their expressions
 PASSING = {
     "Filter", "Join", "Sort", "GlobalLimit", "LocalLimit", "Offset", "SubqueryAlias", "View", "Repartition",
-    "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Subquery", "ReturnAnswer", "Window",
+    "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Subquery", "ReturnAnswer", "Window", "Generate",
 }  # fmt: skip
 
 
@@ -61,7 +63,13 @@ class Leaf:
 
     def rows(self) -> Any:
         """Its rows as a table of Arrow."""
-        return self.frame().toArrow()
+        try:
+            return self.frame().toArrow()
+        except EbbflowError:
+            raise
+        except Exception as problem:
+            said = next((line for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+            raise ClusterFailed(said[:300]) from problem
 
     def is_same(self, other: Node) -> bool:
         return bool(self.node.java.sameResult(other.java))
@@ -102,6 +110,12 @@ def read_in(node: Node) -> set[int]:
 
     walk(node)
     return found
+
+
+def local_in(analysed: Node) -> set[tuple[str, str]]:
+    """Names and types of the columns of rows that were written in the query, or given to createDataFrame."""
+    local = [part for part in analysed.walk() if part.kind == "LocalRelation"]
+    return {(one["name"], json.dumps(one["dataType"])) for part in local for one in part["output"]}
 
 
 def fields_of(leaf: Node, positions: list[int]) -> dict[int, Field]:

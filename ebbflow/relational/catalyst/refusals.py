@@ -5,12 +5,16 @@ Rule: every refusal shows the part as Spark writes it, where it was written if S
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ebbflow.errors import DataFrameError
 from ebbflow.relational.catalyst.tree import Node
 
 SHOWN = 100
+PLACES_IN_JAVA = r"(java|jdk|scala|py4j|org\.apache)\b"
+"""Where Spark says that a part was written when it does not know the line of Python."""
+PLAN_NUMBERS = re.compile(r"#\d+L?\b|~|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}, ")  # that Catalyst gives its parts
 OWN_PART = "Compute that part with a collection: flow.dataframe of what is below it, then map_rows(fn, schema)."
 
 
@@ -21,7 +25,7 @@ def shown(node: Node) -> str:
         text = str(node.java.simpleString(25) if node.is_plan else node.java.sql())
     except Exception:  # an expression that has no text, or a plan whose fields have none
         text = node.kind
-    text = " ".join(text.split())
+    text = " ".join(PLAN_NUMBERS.sub("", text).split())
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
@@ -33,7 +37,8 @@ def place_of(node: Node) -> str:
         if origin.line().isDefined():
             return f" (line {origin.line().get()}, column {origin.startPosition().get() + 1} of the query)"
         if origin.context() is not None and origin.context().contextType().toString() == "DataFrame":
-            return f" ({origin.context().callSite()})".replace("\n", " ")
+            place = str(origin.context().callSite())
+            return "" if re.match(PLACES_IN_JAVA, place) else f" ({place})".replace("\n", " ")
     except Exception:  # not every part knows where it comes from
         pass
     return ""

@@ -18,7 +18,7 @@ from ebbflow.expressions.operations import VOID, cast, common_type, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.catalyst import groups, tree
+from ebbflow.relational.catalyst import groups, nested, tree
 from ebbflow.relational.catalyst.expressions import bound
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.rows import Rows
@@ -46,7 +46,6 @@ WHY = {
         "Leave withWatermark out: every row counts here, however late it comes.",
     ),
     "Sample": ("a random sample", "Filter by a hash of the key instead."),
-    "Generate": ("explode, or another function that makes several rows of one", "Use a collection's flat_map."),
     "ArrowEvalPython": ("a Python function", "Use a collection: map_rows(fn, schema) or map_batches(fn, schema)."),
     "BatchEvalPython": ("a Python function", "Use a collection: map_rows(fn, schema) or map_batches(fn, schema)."),
     "MapInPandas": ("a function of your own", "Use a collection's map_batches(fn, schema)."),
@@ -118,6 +117,28 @@ class Plans:
         )
         ids = [one.id for one in node["output"]]
         return Rows(a.Union(parts) if len(parts) > 1 else parts[0], ids, self)
+
+    def _generate(self, node: Node) -> Rows:
+        """Arrays and maps taken apart; columns of the child that nobody reads behind it are left out."""
+        generator = node["generator"]
+        rows = self.rows(node.children[0])
+        width = len(rows.ids)
+        if generator.kind in nested.TAKEN_APART_BY:
+            array = rows.expr(generator.children[0])
+            rows.relation = nested.taken_apart(rows.relation, node, array)
+        elif generator.kind in nested.SEVERAL_ROWS:
+            given = [rows.expr(one) for one in generator.children]
+            rows.relation = nested.SEVERAL_ROWS[generator.kind](rows.relation, node, given)
+        else:
+            said = "a function that makes several rows of one in its own way"
+            raise unsupported(node, said, "Explode an array of structs: inline(array(struct(...), ...)).")
+        left_out = node.java.unrequiredChildIndex()
+        gone = {int(left_out.apply(i)) for i in range(left_out.size())}
+        behind = range(len(rows.relation.types) - len(node["generatorOutput"]), len(rows.relation.types))
+        kept = [i for i in range(width) if i not in gone]
+        columns = a.columns_of(rows.relation)
+        ids = [*(rows.ids[i] for i in kept), *(one.id for one in node["generatorOutput"])]
+        return Rows(a.Project(rows.relation, tuple(columns[i] for i in (*kept, *behind))), ids, self)
 
     def _distinct(self, node: Node) -> Rows:
         rows = self.rows(node.children[0])

@@ -9,12 +9,12 @@ import datetime
 import re
 from decimal import Decimal
 
+from ebbflow.columns.ranges import EXACT_DECIMALS
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
     BYTE,
     DATE,
-    DIGITS,
     DOUBLE,
     FLOAT,
     INT,
@@ -24,6 +24,9 @@ from ebbflow.columns.schema import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     Type,
+    array_of,
+    map_of,
+    struct_of,
 )  # fmt: skip
 from ebbflow.expressions.operations import VOID
 from ebbflow.expressions.typed import Literal
@@ -53,6 +56,13 @@ def type_of(written: object, node: Node) -> Type:
             )
         if re.fullmatch(r"(var)?char\(\d+\)", written):
             return STRING
+    match written:
+        case {"type": "array", "elementType": element}:
+            return array_of(type_of(element, node))
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return map_of(type_of(key, node), type_of(value, node))
+        case {"type": "struct", "fields": fields}:
+            return struct_of(*((str(one["name"]), type_of(one["type"], node)) for one in fields))
     name = written.get("type") if isinstance(written, dict) else written
     hint = "Take it apart before: select the fields or elements that are needed, in the table that is read."
     if isinstance(written, str) and written.startswith("interval"):
@@ -76,7 +86,7 @@ def literal_of(node: Node) -> Literal:
     if kind == DATE:
         return Literal(_date(value, node), kind)
     if kind.name == "decimal":
-        return _decimal(Decimal(value), kind, node)
+        return _decimal(Decimal(value), kind)
     if kind.is_timestamp:
         return Literal(EPOCH + datetime.timedelta(microseconds=int(node.java.value())), kind)
     assert kind == BINARY, kind
@@ -90,16 +100,6 @@ def _date(value: str, node: Node) -> datetime.date:
         raise refused("dates are of the years 1 to 9999", node, "Write a date of these years.") from None
 
 
-def _decimal(value: Decimal, kind: Type, node: Node) -> Literal:
-    """With Spark's digits where a word holds them, else with those that it has."""
-    if kind.precision <= DIGITS:
-        return Literal(value.quantize(Decimal(1).scaleb(-kind.scale)), kind)
-    _, digits, exponent = value.normalize().as_tuple()
-    assert isinstance(exponent, int)
-    scale = max(-exponent, 0)
-    many = max(len(digits) + max(exponent, 0), scale, 1)
-    if many > DIGITS:
-        raise refused(
-            f"a decimal of {many} digits has no place in the {DIGITS} that are computed with", node, "Use a double."
-        )
-    return Literal(value.normalize().quantize(Decimal(1).scaleb(-scale)), Type("decimal", many, scale))
+def _decimal(value: Decimal, kind: Type) -> Literal:
+    """With Spark's digits."""
+    return Literal(value.quantize(Decimal(1).scaleb(-kind.scale), context=EXACT_DECIMALS), kind)

@@ -13,21 +13,26 @@ Rule: an order or a frame is evaluated by one action, and only what that action 
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from typing import Any, Protocol, TypeVar
 
-from ebbflow.errors import ClusterFailed, EbbflowError
+import pyarrow as pa
+
+from ebbflow.errors import STEP_FAILED, ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import jobs, session
+from ebbflow.runtime.spark.hosting import PROCESS, Process
 from ebbflow.runtime.spark.pack import ANSWERED, FEW_ROWS, PACKED, packing, staging, taking_in
-from ebbflow.runtime.spark.task import PROCESS, Process, perform
+from ebbflow.runtime.spark.task import perform
 
 Found = TypeVar("Found")
-ANSWER = "number bigint, answer binary"
+ANSWER_SCHEMA = "number bigint, answer binary"
 SEAT = "EBBFLOW_SEAT"  # in the environment of Python processes that do one kind of work
 
 
 class Cluster(Protocol):
+    jobs: int  # that were started
     width: int  # tasks that can run at a time
     doing: str  # what the next action is for, as people read it
 
@@ -58,7 +63,7 @@ class SparkCluster:
     def superstep(self, order: bytes, tasks: int, functions: Sequence[Any]) -> list[bytes]:
         if tasks not in self.numbers:
             self.numbers[tasks] = self.spark.range(0, tasks, 1, tasks)
-        frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER)
+        frame = self.mapped(self.numbers[tasks], performing(order, self.unread(functions)), ANSWER_SCHEMA)
         if tasks == 1:
             seat(frame, "narrow")
         self.jobs += 1
@@ -156,8 +161,6 @@ def performing(order: bytes, functions: Any) -> Callable[[Iterator[Any]], Iterat
     """What Spark's tasks run: the numbers of tasks in, their answers out."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         for batch in batches:  # to the end, or Spark throws the process away
             for number in batch.column(0).to_pylist():
                 answer = perform(order, number, functions)
@@ -186,6 +189,9 @@ def taken_in(told: dict[str, Any], table: Any, root: str, stays: list[str], few:
     return [batch.column(0)[0].as_py() for batch in taking_in(told, root, stays, few)(iter(table.to_batches()))]
 
 
+NAMED = re.compile(r"\[[A-Z][A-Z_0-9.]{3,}\] .*")  # [PATH_NOT_FOUND] Path does not exist: ...
+
+
 def acted(action: Callable[[], Found]) -> Found:
     """What the one action on a frame gives; what Spark says when it fails is told in our words where we have them."""
     try:
@@ -196,10 +202,20 @@ def acted(action: Callable[[], Found]) -> Found:
         told = session.workers_differ(error)
         if told is not None:
             raise told from error
-        last = next((line.strip() for line in reversed(str(error).splitlines()) if "Error" in line), str(error))
         raise ClusterFailed(
-            f"Spark could not run a step: {last[:300]}", hint="Nothing of the step has happened; it can be repeated."
+            STEP_FAILED + reason_of(error), hint="Nothing of the step has happened; it can be repeated."
         ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """What Spark says of an error: the line with its own name for it, else the last one that speaks of an error.
+
+    >>> reason_of(Exception("at a.scala\\nCaused by: x.NotFoundException: [FAILED_READ_FILE] Gone.\\nat b.Error"))
+    '[FAILED_READ_FILE] Gone.'
+    """
+    lines = [line.strip() for line in str(error).splitlines()]
+    named = next((found[0] for line in lines if (found := NAMED.search(line))), None)
+    return (named or next((line for line in reversed(lines) if "Error" in line), str(error)))[:300]
 
 
 def parallelism(spark: Any) -> int:

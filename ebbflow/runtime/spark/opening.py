@@ -19,8 +19,8 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.columns.zones import checked, same
 from ebbflow.dataflow.graph import Graph
 from ebbflow.durable.store import local_path
-from ebbflow.engine.worker import WORKERS_AT_MOST
 from ebbflow.errors import NotACheckpoint, TypeMismatch, UnknownOption, ZoneDiffers, did_you_mean
+from ebbflow.limits import WORKERS
 from ebbflow.runtime.spark.cluster import SparkCluster, parallelism
 from ebbflow.runtime.spark.runtime import SparkRuntime
 from ebbflow.runtime.spark.session import check_session
@@ -30,10 +30,8 @@ def on(spark: Any, shards: int | None = None) -> Callable[..., SparkRuntime]:
     """What makes the runtime of a program in this session of Spark's."""
     check_session(spark)
     if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int)):
-        raise TypeMismatch(
-            f"shards is a number, 1 to {WORKERS_AT_MOST}, not {shards!r:.60}.", hint="run(spark, shards=8)"
-        )
-    count = min(WORKERS_AT_MOST, max(1, 2 * parallelism(spark))) if shards is None else shards
+        raise TypeMismatch(f"shards is a number, 1 to {WORKERS}, not {shards!r:.60}.", hint="run(spark, shards=8)")
+    count = min(WORKERS, max(1, 2 * parallelism(spark))) if shards is None else shards
 
     def make(
         graph: Graph, workers: int = 1, pool: Pool | None = None, checkpoint: object = None, **options: Any

@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ebbflow.columns.lanes import check_arrow, encode
+from ebbflow.columns.arrow_in import check_arrow
+from ebbflow.columns.lanes_in import encode
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
 from ebbflow.durable.store import Store
 from ebbflow.errors import EbbflowError, LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.runtime.spark import blobs
-from ebbflow.runtime.spark.task import STAGED, refusal_json
+from ebbflow.runtime.spark.hosting import STAGED, refusal_json
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.times import lattice
 
@@ -32,7 +34,7 @@ FEW_ROWS = 1 << 14  # of one task behind the shuffle, that come back to the driv
 FEW_HERE = 1 << 12  # of one task where there is no shuffle, as there may be many of these
 TIMES_TOLD = 4096  # distinct times of one task, that the driver is told
 PORTION = 1 << 26  # bytes of packed rows that are put in order together
-MIX = np.int64(-7046029254386353131)
+HASH_MIX = np.int64(-7046029254386353131)
 
 
 def packing(told: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -44,8 +46,6 @@ def packing(told: dict[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         packer, refused = Packer(told), None
         for batch in batches:  # to the end, or Spark throws the process away
             if refused is not None or not batch.num_rows:
@@ -66,7 +66,7 @@ class Packer:
     def __init__(self, told: dict[str, Any]):
         self.told, self.schema = told, schema_from(told["schema"])
         self.pool = Pool()
-        self.has_text = any(type_.is_text for type_ in self.schema.types)
+        self.has_text = any(type_.is_pooled for type_ in self.schema.types)
 
     def packed(self, batch: Any) -> Iterator[tuple[int, bytes]]:
         told, count = self.told, batch.num_rows
@@ -92,7 +92,8 @@ class Packer:
                 yield task, blobs.write({"input": told["input"]}, arrays)
 
     def texts_in(self, lanes: np.ndarray) -> np.ndarray:
-        ids = [np.unique(lane) for lane, type_ in zip(lanes, self.schema.types, strict=True) if type_.is_text]
+        columns = zip(self.schema.starts, self.schema.types, strict=True)
+        ids = [np.unique(lanes[at]) for at, type_ in columns if type_.is_pooled]
         found = np.unique(np.concatenate(ids))
         return found[found != NULL]
 
@@ -102,8 +103,6 @@ class Packer:
         """A column of whole numbers; NULL where there is none."""
         if part is None or isinstance(part, int):
             return np.full(count, NULL if part is None else part, np.int64)
-        import pyarrow as pa
-
         column = columns[part]
         check_arrow(column, f'the column "{part}"', 0)
         if not pa.types.is_integer(column.type):
@@ -130,7 +129,7 @@ class Packer:
             )
         counted = diffs > 0 if told["key"] else diffs != 0  # a deletion by key need not say what the row was
         for i in self.schema.never_null:
-            if (counted & (lanes[i] == NULL)).any():
+            if (counted & (lanes[self.schema.starts[i]] == NULL)).any():
                 raise TypeMismatch(
                     f'{told["verb"]} finds no value in the column "{self.schema.names[i]}" of "{told["input"]}" in a '
                     f"row; the schema says not null.",
@@ -154,7 +153,7 @@ def owners(lanes: np.ndarray, count: int) -> np.ndarray:
     h = np.zeros(lanes.shape[1], np.int64)
     with np.errstate(over="ignore"):
         for lane in lanes:
-            h = (h ^ lane) * MIX
+            h = (h ^ lane) * HASH_MIX
             h ^= (h >> 29) & 0x7FFFFFFFF
         h *= np.int64(-4658895280553007687)
         h ^= (h >> 32) & 0xFFFFFFFF
@@ -169,7 +168,7 @@ def hash_rows(lanes: np.ndarray, times: np.ndarray, diffs: np.ndarray, order: np
         for k in range(2):
             h = np.full(len(diffs), seed + 7919 * k + 1, np.int64)
             for column in (*lanes, *times.T, diffs, order):
-                h = (h ^ column) * MIX
+                h = (h ^ column) * HASH_MIX
                 h ^= (h >> (29 + k)) & 0x7FFFFFFFF
                 h += np.int64(0x632BE59BD9B4E019 + k)
             h *= np.int64(-4658895280553007687)
@@ -181,8 +180,6 @@ def staging(root: str, stays: list[str], few: int | None = None) -> Callable[[It
     """What runs behind the shuffle.  stays: the inputs whose rows all come back to the driver; few: of others."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         most = FEW_ROWS if few is None else few
         for found in portions(bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()):
             yield pa.record_batch([pa.array([stage(Store(root), found, stays, most)], pa.binary())], ["answer"])

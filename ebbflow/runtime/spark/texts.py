@@ -14,10 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ebbflow.columns import text_pool as pools
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import PlanError
-from ebbflow.native.kernel import memory
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]  # ids, where each text begins (and the last ends), bytes as words
 
@@ -34,7 +32,7 @@ class Texts:
         """The ids that not everybody knows."""
         if len(self.pool) == len(self.known):
             return np.empty(0, np.int64)
-        return np.setdiff1d(all_ids(self.pool), self.known, assume_unique=True)
+        return np.setdiff1d(self.pool.ids(), self.known, assume_unique=True)
 
     def tell(self, names: Sequence[str], read: Callable[[str], Part], fresh: Part | None) -> None:
         """What everybody knows are these parts and this; they are added where they are not there yet."""
@@ -49,13 +47,6 @@ class Texts:
     def is_exact(self) -> bool:
         """Whether it holds nothing but what everybody knows."""
         return len(self.pool) == len(self.known)
-
-
-def all_ids(pool: Pool) -> np.ndarray:
-    table = int(pool._header[pools.SLOTS])
-    slots = int(memory()[table]) + 1
-    ids = memory()[table + 1 : table + 1 + slots * pools.SLOT].reshape(-1, pools.SLOT)[:, pools.ID]
-    return np.sort(ids[ids != 0])
 
 
 def part_of(pool: Pool, ids: Sequence[int] | np.ndarray) -> Part:

@@ -23,4 +23,10 @@ function drawn(tag, attributes, ...children) {
   return element;
 }
 
-export { at, made, drawn };
+/** A text as it fits into a box, by the width of a letter. */
+function cut(text, width, letter) {
+  const most = Math.floor((width - 14) / letter);
+  return text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}…` : text;
+}
+
+export { at, cut, made, drawn };

@@ -8,7 +8,6 @@
 
 const LEAST = -(2n ** 63n); // the word of null: no number has it
 const MOST = 2n ** 63n - 1n;
-const DIGITS = 18; // of a decimal that a word holds
 const PRECISION = 38; // that a decimal's type can have
 const DAY = 86_400_000_000n; // microseconds
 const FIRST_DAY = -719_162n;
@@ -43,8 +42,8 @@ function fitsLong(x) {
 }
 
 function fitsDecimal(x) {
-  if (magnitude(x) >= 10n ** BigInt(DIGITS)) {
-    throw new Refusal("NumberOverflow", `${x} needs more than ${DIGITS} digits.`);
+  if (magnitude(x) >= 10n ** BigInt(PRECISION)) {
+    throw new Refusal("NumberOverflow", `${x} needs more than ${PRECISION} digits.`);
   }
   return x;
 }
@@ -229,11 +228,12 @@ function showValue(value, type) {
   return cast(value, type, { name: "string" }) ?? String(value);
 }
 
-/** A value as it is kept in a record: -0.0 is 0.0, floats are narrow, numbers have 64 bits. */
+/** A value as it is kept in a record: -0.0 is 0.0, floats are narrow, decimals have 38 digits, other numbers 64 bits. */
 function kept(value, type) {
   if (value === null) return null;
   if (type.name === "float") return Math.fround(value) + 0;
   if (type.name === "double") return value + 0;
+  if (type.name === "decimal") return fitsDecimal(value);
   return typeof value === "bigint" ? inRange(value) : value;
 }
 
@@ -478,7 +478,9 @@ function toDecimal(x, from, to) {
     const text = strip(x);
     if (!NUMBER.test(text)) return null;
     exact = readDecimal(text);
-  } else if (isFloat(from) || from.name === "timestamp") {
+  } else if (from.name === "timestamp") {
+    exact = [x, -6];
+  } else if (isFloat(from)) {
     const number = toDouble(x, from);
     if (!Number.isFinite(number)) return null;
     exact = readDecimal(String(number));

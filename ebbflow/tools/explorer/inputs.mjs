@@ -7,6 +7,7 @@ import { Timeline } from "./timeline.mjs";
 import { told } from "./records.mjs";
 
 const MOST_LISTED = 100;
+const [LEAST_LETTERS, MOST_LETTERS] = [6, 26]; // that a field of the table has room for
 const SLOW = 60; // milliseconds of computing from which on a drag computes at its end only
 
 class Inputs {
@@ -39,7 +40,7 @@ class Inputs {
     const select = made("select", { name: "input", onchange: (event) => { this.chosen = event.target.value; this.draw(this.cell); at("edit").querySelector("select").focus(); } });
     for (const { name } of this.inputs) select.append(made("option", { value: name, selected: name === this.chosen }, name));
     const fields = schema.names.map((name, c) => made("label", {}, `${name} (${typeText(schema.types[c])})`, made("input", { "data-column": c, required: schema.types[c].name !== "string" })));
-    const times = plan.coordinates.map((name, c) => made("label", {}, `at ${name}`, made("input", { "data-coordinate": c, type: "number", min: 0, step: 1, required: true, value: cell?.[c] ?? 0 })));
+    const times = plan.coordinates.map((name, c) => made("label", {}, `at ${name}`, made("input", { "data-coordinate": c, inputmode: "numeric", size: Math.max(10, String(cell?.[c] ?? 0).length), required: true, value: cell?.[c] ?? 0 })));
     const press = (diff) => () => { form.dataset.diff = diff; };
     form.dataset.input = this.chosen;
     form.replaceChildren(made("label", {}, "input", select), ...fields, ...times, made("button", { type: "submit", onclick: press("1") }, "Insert"), made("button", { type: "submit", onclick: press("-1") }, "Delete"));
@@ -52,15 +53,18 @@ class Inputs {
     this.timeline.draw(changes, plan.coordinates, (row) => told(row, schema));
     const listed = changes.slice(-MOST_LISTED);
     const head = made("tr", {}, ...[...schema.names, ...plan.coordinates, "diff"].map((name) => made("th", { scope: "col" }, name)), made("td", {}));
+    const sizeOf = (texts) => Math.min(MOST_LETTERS, Math.max(LEAST_LETTERS, ...texts.map((text) => String(text).length)));
+    const wide = schema.types.map((type, c) => sizeOf(listed.map(([row]) => showValue(row[c], type))));
+    const long = plan.coordinates.map((_, c) => sizeOf(listed.map(([, time]) => time[c])));
     const rows = listed.map((change) => {
       const [row, time, diff] = change;
       const says = `${told(row, schema)} at ${time.join(", ")}`;
-      const field = (name, value, write) => made("td", {}, made("input", { value, "aria-label": `${name} of ${says}`, onchange: (event) => this.written(event, change, write) }));
-      const values = row.map((value, c) => field(schema.names[c], showValue(value, schema.types[c]), (text) => { change[0] = row.map((v, k) => (k === c ? parseValue(text, schema.types[c]) : v)); }));
-      const times = time.map((value, c) => field(plan.coordinates[c], value, (text) => { change[1] = time.map((v, k) => (k === c ? wholeNumber(text, 0) : v)); }));
-      const weight = field("diff", diff, (text) => { change[2] = wholeNumber(text, -Number.MAX_SAFE_INTEGER); });
+      const field = (name, value, size, write) => made("td", {}, made("input", { value, size, "aria-label": `${name} of ${says}`, onchange: (event) => this.written(event, change, write) }));
+      const values = row.map((value, c) => field(schema.names[c], showValue(value, schema.types[c]), wide[c], (text) => { change[0] = row.map((v, k) => (k === c ? parseValue(text, schema.types[c]) : v)); }));
+      const times = time.map((value, c) => field(plan.coordinates[c], value, long[c], (text) => { change[1] = time.map((v, k) => (k === c ? wholeNumber(text, 0) : v)); }));
+      const weight = field("diff", diff, LEAST_LETTERS, (text) => { change[2] = wholeNumber(text, -Number.MAX_SAFE_INTEGER); });
       const remove = made("button", { type: "button", class: "small remove", onclick: () => this.edited(() => changes.splice(changes.indexOf(change), 1)), "aria-label": `Take back ${says}` }, "Take back");
-      return made("tr", { "data-key": `${this.node}|${keyOf(row)}` }, ...values, ...times, weight, made("td", {}, remove));
+      return made("tr", { "data-key": `${this.node}|${keyOf(row)}` }, ...values, ...times, weight, made("td", { class: "actions" }, remove));
     });
     const hidden = changes.length - rows.length;
     at("given").replaceChildren(made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows)), ...(hidden ? [made("p", { class: "hint" }, `${hidden} earlier changes are not listed.`)] : []));

@@ -6,6 +6,9 @@
 // Rule: a picture shows a scene and keeps nothing; what is chosen or marked is the page's to know.
 import { drawn } from "./elements.mjs";
 
+const ROOMY = { wide: 84, tall: 46, letter: 13, rows: 13 }; // at most so wide, with the first rows below their number
+const FEW = 12; // columns and rows up to which cells are roomy, where there is room for them
+const [LETTER, MARGIN] = [6.2, 10]; // of the rows in a cell
 const LARGE = { wide: 58, tall: 34, letter: 13 };
 const SMALL = { wide: 42, tall: 22, letter: 10 };
 const MANY = 24; // columns or rows from which on cells are small
@@ -25,9 +28,10 @@ class Lattice {
     this.scene = scene;
     const { across, upward } = scene;
     const many = across.length > MANY || upward.length > MANY;
-    this.size = many ? SMALL : LARGE;
     const longest = Math.max(...upward.map(({ shown }) => shown.length), scene.names[1].length + 2, 2);
     this.left = longest * 7.2 + 14;
+    const roomy = this.roomyFor(scene);
+    this.size = roomy ?? (many ? SMALL : LARGE);
     const { wide, tall } = this.size;
     this.width = across.length * wide;
     this.height = upward.length * tall;
@@ -58,6 +62,14 @@ class Lattice {
     this.place.replaceChildren(svg);
     this.kept();
     if (focused) svg.focus({ preventScroll: true });
+  }
+
+  /** Cells wide enough for the rows that come and go in them, within bounds; null where there is no room. */
+  roomyFor({ across, upward, rows }) {
+    if (Math.max(across.length, upward.length) > FEW) return null;
+    const letters = across.flatMap((_, x) => upward.map((__, y) => rows(x, y).reduce((sum, [told]) => sum + told.length + 2, -2)));
+    const wide = Math.min(ROOMY.wide, Math.max(LARGE.wide, Math.ceil(Math.max(...letters) * LETTER + MARGIN)));
+    return this.left + across.length * wide + 8 <= this.place.clientWidth ? { ...ROOMY, wide } : null;
   }
 
   // x and y count cells, y from below
@@ -119,20 +131,21 @@ class Lattice {
       const state = owed(x, y);
       if (!state) return;
       const [px, py] = this.corner(x + 0.5, y + 0.5);
-      found.push(drawn("ellipse", { class: `ring ${state}`, cx: px, cy: py, rx: this.size.wide / 2 - 3, ry: this.size.tall / 2 - 3 }));
+      const [wide, tall] = [this.size.wide - 6, this.size.tall - 6];
+      found.push(drawn("rect", { class: `ring ${state}`, x: px - wide / 2, y: py - tall / 2, width: wide, height: tall, rx: Math.min(14, tall / 2) }));
     }));
     return found;
   }
 
   cells() {
     const { across, upward, cell, reached, label, timeOf } = this.scene;
-    const { wide, letter } = this.size;
+    const { wide, letter, rows } = this.size;
     return upward.map((_, y) => {
       const row = drawn("g", { role: "row" });
       across.forEach((__, x) => {
         const { come, go } = cell(x, y);
         const [px, py] = this.corner(x + 0.5, y + 0.5);
-        const text = drawn("text", { role: "gridcell", id: `cell-${x}-${y}`, x: px, y: py + letter * 0.36, "data-time": timeOf(x, y).join(), "aria-label": label(x, y), "aria-selected": "false", class: reached(x, y) ? "" : "later" });
+        const text = drawn("text", { role: "gridcell", id: `cell-${x}-${y}`, x: px, y: py + letter * 0.36 - (rows ? 8 : 0), "data-time": timeOf(x, y).join(), "aria-label": label(x, y), "aria-selected": "false", class: reached(x, y) ? "" : "later" });
         const long = `+${come} −${go}`.length * letter * 0.6 > wide && come && go;
         if (long) text.append(drawn("tspan", {}, `±${come + go}`));
         else {
@@ -142,9 +155,25 @@ class Lattice {
         }
         this.texts.set(`${x},${y}`, text);
         row.append(text);
+        if (rows) row.append(this.rowsOf(x, y, [px, py + rows]));
       });
       return row;
     });
+  }
+
+  /** Which rows come and go in a cell, as far as there is room; the table beside it has them all. */
+  rowsOf(x, y, [px, py]) {
+    const { rows, reached } = this.scene;
+    const text = drawn("text", { class: reached(x, y) ? "which" : "which later", x: px, y: py, "aria-hidden": "true" });
+    let room = Math.floor((this.size.wide - MARGIN) / LETTER);
+    for (const [told, comes] of rows(x, y)) {
+      const says = text.childElementCount ? `; ${told}` : told;
+      const fits = says.length <= room;
+      text.append(drawn("tspan", { class: comes ? "come" : "go" }, fits ? says : `${says.slice(0, Math.max(0, room - 1))}…`));
+      if (!fits) break;
+      room -= says.length;
+    }
+    return text;
   }
 
   /** The values of both axes, on paper of their own: they stay in sight when the rest is scrolled. */

@@ -6,8 +6,8 @@ import { at, made } from "./elements.mjs";
 import { frontierAfter, joinOf, meetOf, owedTimes, storyOf } from "./story.mjs";
 import { Inputs } from "./inputs.mjs";
 import { Lattice } from "./lattice.mjs";
-import { PlanView } from "./plan_view.mjs";
-import { tableOf, told, whyTree } from "./records.mjs";
+import { PlanView, inMilliseconds } from "./plan_view.mjs";
+import { inOrder, tableOf, told, whyTree } from "./records.mjs";
 import { Telling, drawCounters } from "./telling.mjs";
 
 const MOST_CELLS = 10_000; // of the grid that is computed
@@ -102,7 +102,7 @@ function show(before = null) {
   planView.setChosen(state.node);
   const { kind, detail, place, notes } = data.words[state.node];
   const columns = plan.schemas[state.node].names.map((name, c) => `${name} ${typeText(plan.schemas[state.node].types[c])}`).join(", ");
-  at("about").textContent = [`${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${columns || "none"}.`, ...notes].join("\n");
+  at("about").textContent = [`${kind} ${detail}${place ? ` (${place})` : ""}. Columns: ${columns || "none"}.`, ...notes, ...timeSpent()].join("\n");
   try {
     grid = computed();
   } catch (error) {
@@ -123,6 +123,14 @@ function show(before = null) {
   drawRecords();
   editor.draw(state.cell);
   if (!story) later(drawStory);
+}
+
+/** What the engine spent at the chosen node, where a session was recorded. */
+function timeSpent() {
+  const all = Object.values(data.spent).reduce((sum, each) => sum + each, 0);
+  const here = data.spent[state.node];
+  if (here === undefined) return all ? ["time spent: none of its own; it is done in one with a node before it"] : [];
+  return [`time spent: ${inMilliseconds(here)} of ${inMilliseconds(all)} in all, with the expressions and joins that read it`];
 }
 
 /** Which coordinates are drawn, and which cell is chosen, where neither is known or fits any more. */
@@ -214,14 +222,25 @@ function changesAt(time) {
   return rows;
 }
 
+/** The same, of the one row whose history is asked for, if one is. */
+const changesShown = (time) => [...changesAt(time)].filter(([key]) => state.row === null || key === state.row);
+
 function tallied(time) {
   let [come, go] = [0n, 0n];
-  for (const [key, [, weight]] of changesAt(time)) {
-    if (state.row !== null && key !== state.row) continue;
+  for (const [, [, weight]] of changesShown(time)) {
     if (weight > 0n) come += weight;
     else go -= weight;
   }
   return { come: Number(come), go: Number(go) };
+}
+
+/** How many rows come and go, in words. */
+function movement(come, go) {
+  const rows = (count) => (count === 1 ? "1 row" : `${count} rows`);
+  if (!come && !go) return "nothing changes";
+  if (!go) return `${rows(come)} ${come === 1 ? "comes" : "come"}`;
+  const goes = go === 1 ? "goes" : "go";
+  return come ? `${rows(come)} ${come === 1 ? "comes" : "come"}, ${go} ${goes}` : `${rows(go)} ${goes}`;
 }
 
 function drawLattice(changed = new Set()) {
@@ -243,13 +262,14 @@ function drawLattice(changed = new Set()) {
     timeOf,
     done,
     cell: (x, y) => tallied(timeOf(x, y)),
+    rows: (x, y) => inOrder(new Map(changesShown(timeOf(x, y)))).map(([row, weight]) => [told(row, plan.schemas[state.node]), weight > 0n]),
     reached: (x, y) => !isTold || (when.get(`${state.node}|${timeOf(x, y)}`) ?? -1) < state.position,
     owed: (x, y) => (grid.owed.has(timeOf(x, y).join()) ? (done(x, y) ? "paid" : "open") : null),
     changed: (x, y) => changed.has(timeOf(x, y).join()),
     label: (x, y) => {
       const { come, go } = tallied(timeOf(x, y));
       const owes = grid.owed.has(timeOf(x, y).join()) ? (done(x, y) ? ", was owed" : ", owed") : "";
-      return `${inWords(timeOf(x, y), names)}: ${come} come, ${go} go${done(x, y) ? ", complete" : ""}${owes}`;
+      return `${inWords(timeOf(x, y), names)}: ${movement(come, go)}${done(x, y) ? ", complete" : ""}${owes}`;
     },
   });
   const said = state.row === null ? [] : ["Only the changes of one row are shown."];
@@ -273,7 +293,7 @@ function light() {
   lattice.light({ chosen: placed(state.cell), past: placed(other), marked: placed(state.marked), join: placed(join), meet: placed(meet) });
   const { come, go } = tallied(other);
   const size = evaluation.at(state.node, other.slice(0, width), other.slice(width)).size;
-  at("pointed").textContent = `${state.pointed ? "Pointed at" : "Chosen"}: ${inWords(other)}. ${come} come, ${go} go; the collection there has ${size} ${size === 1 ? "row" : "rows"}.`;
+  at("pointed").textContent = `${state.pointed ? "Pointed at" : "Chosen"}: ${inWords(other)}. ${movement(come, go).replace(/^n/, "N")}; the collection there has ${size} ${size === 1 ? "row" : "rows"}.`;
   at("bounds").textContent = state.marked
     ? `Marked (${state.marked.join(", ")}); with (${other.join(", ")}): join (${join.join(", ")}), meet (${meet.join(", ")}). Press m again to take the mark away.`
     : "Press m, or click with Shift, to mark a cell: its join (dashed) and its meet (dotted) with another are outlined.";
@@ -303,6 +323,7 @@ function drawRecords() {
   const asked = (diff) => ["Why", "why", (key) => state.why?.key === key && state.why.diff === diff, (row, weight) => askWhy(row, diff && weight < 0n, diff)];
   at("changes").replaceChildren(...tableOf(changesAt(state.cell), schema, "diff", [history, asked(true)]));
   at("collection").replaceChildren(...tableOf(evaluation.at(state.node, state.cell.slice(0, width), state.cell.slice(width)), schema, "copies", [history, asked(false)]));
+  for (const cell of document.querySelectorAll("#part-rows tr:first-child > td.actions")) cell.closest("table").style.setProperty("--actions", `${cell.offsetWidth}px`);
   drawWhy();
 }
 
@@ -355,9 +376,9 @@ function later(draw) {
 
 function sayEvent(event) {
   if (event.text !== undefined) return event.text;
-  const { kind, node, time, loop, round, come, go, groups } = event;
+  const { kind, node, time, loop, round, come, go, groups, before, after } = event;
   const named = node === undefined ? "" : `${data.words[node].kind} ${data.words[node].detail}`.trim();
-  const spot = node === undefined ? inWords(time, plan.coordinates) : inWords(time, dimensions(node));
+  const spot = node === undefined || kind === "merged" ? inWords(time, plan.coordinates) : inWords(time, dimensions(node));
   const counts = [come ? `+${come}` : "", go ? `−${go}` : ""].filter(Boolean).join(" ");
   switch (kind) {
     case "arrived":
@@ -374,6 +395,8 @@ function sayEvent(event) {
       return `the frontier moved past ${spot}`;
     case "folded":
       return `times up to ${spot} can be kept as one: no reader can tell them apart any more`;
+    case "merged":
+      return `${named}: batches of its index merged, ${before} changes are kept as ${after}`;
   }
   return kind;
 }
@@ -388,7 +411,7 @@ function drawStory() {
   }
   when = new Map();
   story.events.forEach(({ kind, node, time }, i) => { if (kind === "arrived" || kind === "stepped") when.set(`${node}|${time}`, i); });
-  planView.setTotals(story.totals);
+  planView.setTotals(story.totals, data.spent);
   at("story-which").hidden = !data.engine.length;
   at("story-source").value = state.source;
   const events = state.source === "engine" ? data.engine : story.events;
@@ -479,7 +502,7 @@ async function poll() {
     const answer = await fetch(`state?since=${data.live.version}`, { headers: { Authorization: `Bearer ${data.live.token}` }, cache: "no-store" });
     if (answer.status === 200 && data.live.follows) {
       const news = await answer.json();
-      Object.assign(data, { frontiers: news.frontiers, dropped: news.dropped, engine: news.engine, lost: news.lost });
+      Object.assign(data, { frontiers: news.frontiers, dropped: news.dropped, engine: news.engine, lost: news.lost, spent: news.spent });
       Object.assign(data.live, { version: news.version, ended: news.ended });
       readGiven(news.inputs);
       const before = grid;

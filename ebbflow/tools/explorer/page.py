@@ -60,11 +60,15 @@ class Page:
 
 @dataclass(frozen=True)
 class Look:
-    """What of a page is shown: its title, the collection it begins with, its parts; a figure has no header."""
+    """What of a page is shown: its title, the collection it begins with, its parts; a figure has no header.
+
+    times: whether the page says how long things took; without, two pages of one story are equal.
+    """
 
     title: str | None = None
     show: Any = None
     figure: bool | str | Iterable[str] = False
+    times: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -147,7 +151,7 @@ def html(recording: Recording, look: Look | None = None, live: dict[str, Any] | 
     """The whole page; `live` is what it needs to follow a session."""
     look = look or Look()
     names = [node.name for node in recording.graph.nodes if isinstance(node, n.Output)]
-    held = content(recording, look, timed=live is not None)
+    held = content(recording, look, timed=look.times or live is not None)
     if live is not None:
         held["live"] = live
     style, script = f"\n{_file('page.css')}", f"\n{_script()}\n"
@@ -191,7 +195,7 @@ def content(recording: Recording, look: Look | None = None, timed: bool = False)
     return {
         "plan": for_javascript(to_json(graph)),
         **state(recording, timed),
-        "picture": positions(graph),
+        "picture": positions(graph, timed),
         "words": [{**_words(graph, number), "notes": list(said.get(number, ()))} for number in range(len(graph.nodes))],
         "chosen": look.node(graph),
         "parts": look.parts,
@@ -223,12 +227,13 @@ def state(recording: Recording, timed: bool) -> dict[str, Any]:
             for told in recording.told
         ],
         "lost": recording.lost,
+        "spent": {number: round(seconds, 6) for number, seconds in sorted(recording.spent.items()) if timed},
     }
 
 
-def positions(graph: Graph) -> dict[str, Any]:
-    """Boxes and frames as [x, y, width, height], lines as points."""
-    drawn = picture(graph, lambda number: _size(graph, number))
+def positions(graph: Graph, timed: bool = False) -> dict[str, Any]:
+    """Boxes and frames as [x, y, width, height], lines as points; `timed`: with room for the time spent."""
+    drawn = picture(graph, lambda number: _size(graph, number, 13 if timed else 4))
 
     def corners(box: Box) -> list[float]:
         return [box.x, box.y, box.width, box.height]
@@ -245,10 +250,10 @@ def positions(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _size(graph: Graph, number: int) -> tuple[float, float]:
+def _size(graph: Graph, number: int, beside: int) -> tuple[float, float]:
     words = _words(graph, number)
     more = [words[name] for name in ("detail", "place") if words[name]]
-    longest = max(len(words["kind"]) * 1.15 + 4, *map(len, more), 0)  # beside the kind stands a count
+    longest = max(len(words["kind"]) * 1.15 + beside, *map(len, more), 0)  # beside the kind stands a count
     return min(max(NARROW, longest * LETTER + 16), WIDE), LOW + NEXT_LINE * len(more)
 
 

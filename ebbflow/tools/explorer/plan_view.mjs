@@ -1,14 +1,11 @@
 // The plan as a picture to choose a collection from: boxes, frames around loops, and where the story is.
 //
 // Rule: positions come with the page; nothing is laid out here.
-import { drawn } from "./elements.mjs";
-
-function cut(text, width, letter) {
-  const most = Math.floor((width - 14) / letter);
-  return text.length > most ? `${text.slice(0, Math.max(most - 1, 1))}…` : text;
-}
+import { cut, drawn } from "./elements.mjs";
 
 const short = (count) => (count < 1000 ? String(count || "") : count < 1e5 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`);
+
+const inMilliseconds = (seconds) => `${(seconds * 1000).toPrecision(2).replace(/e\+?.*/, "")} ms`;
 
 class PlanView {
   constructor(place, { picture, words }, choose) {
@@ -38,6 +35,7 @@ class PlanView {
       node.append(drawn("text", { x: x + 7, y: y + 15 }, cut(kind, w, 6.6)));
       if (detail) node.append(drawn("text", { class: "detail", x: x + 7, y: y + 29 }, cut(detail, w, 5.6)));
       if (line) node.append(drawn("text", { class: "detail", x: x + 7, y: y + (detail ? 42 : 29) }, cut(line, w, 5.6)));
+      node.append(drawn("rect", { class: "spent", x: x + 5, y: y + h - 4, width: 0, height: 2 }));
       node.append(drawn("text", { class: "detail total", x: x + w - 5, y: y + 13, "text-anchor": "end" }));
       node.addEventListener("click", () => choose(i));
       this.nodes.set(i, node);
@@ -86,10 +84,17 @@ class PlanView {
     this.now = i;
   }
 
-  /** How many changes each node has in all. */
-  setTotals(totals) {
-    for (const [i, node] of this.nodes) node.querySelector(".total").textContent = short(totals?.[i] ?? 0);
+  /** How many changes each node has in all, and what the engine spent at it: seconds, by node. */
+  setTotals(totals, spent) {
+    const most = Math.max(...Object.values(spent));
+    for (const [i, node] of this.nodes) {
+      const parts = [short(totals?.[i] ?? 0), spent[i] === undefined ? "" : inMilliseconds(spent[i])];
+      node.querySelector(".total").textContent = parts.filter(Boolean).join(" · ");
+      const box = node.querySelector(".box").getBBox();
+      const bar = node.querySelector(".spent");
+      bar.setAttribute("width", spent[i] === undefined ? 0 : Math.max(2, (box.width - 10) * (spent[i] / most)));
+    }
   }
 }
 
-export { PlanView };
+export { PlanView, inMilliseconds };

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow import events
-from ebbflow.columns.lanes import decode
+from ebbflow.columns.lanes_out import decode
 from ebbflow.columns.zones import checked
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
@@ -27,13 +27,14 @@ from ebbflow.dataflow.zoned import zoned
 from ebbflow.errors import PlanError, TypeMismatch
 from ebbflow.frontend.running.session import Session
 from ebbflow.runtime.local import LocalRuntime
+from ebbflow.tools.explorer.node_clock import NodeClock
 
 Array = NDArray[np.int64]
 Time = tuple[int, ...]
 Change = tuple[tuple[Any, ...], Time, int]  # row, time, diff
 KEPT = 5_000  # changes of one input
 KEPT_EVENTS = 2_000
-WORK = {"owed": "times owed", "replayed": "times replayed", "sealed": "batches sealed"}  # counters of the engine
+WORK = {"owed": "times owed", "replayed": "times replayed", "sealed": "words sealed"}  # counters of the engine
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Recording:
     dropped: dict[str, int] = field(default_factory=dict)
     frontiers: dict[str, tuple[Time, ...]] = field(default_factory=dict)
     told: deque[Told] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    spent: dict[int, float] = field(default_factory=dict)  # seconds at each node, by its number
     heard: int = 0  # events, those included that are no longer kept
     version: int = 0  # grows with every step
     has_ended: bool = False
@@ -68,7 +70,9 @@ class Recording:
         """As it is now, to be read while the session goes on."""
         with self.guard:
             changes = {name: list(each) for name, each in self.changes.items()}
-            kept = Recording(self.graph, changes, dict(self.dropped), dict(self.frontiers), deque(self.told))
+            kept = Recording(
+                self.graph, changes, dict(self.dropped), dict(self.frontiers), deque(self.told), dict(self.spent)
+            )
             kept.heard, kept.version, kept.has_ended = self.heard, self.version, self.has_ended
             return kept
 
@@ -96,6 +100,8 @@ class Recorder(LocalRuntime):
     def __init__(self, graph: Graph, recording: Recording, **options: Any):
         super().__init__(graph, **options)
         self.recording, self.texts = recording, options.get("pool")
+        self.clock = NodeClock(self, graph)
+        self.rounds: dict[int, int] = {}  # of each loop, the one told last
         self.schemas = {node.name: node.schema for node in graph.nodes if isinstance(node, n.Input)}
         self.fed: list[tuple[str, Array, Array, Array]] = []
 
@@ -138,6 +144,7 @@ class Recorder(LocalRuntime):
         with self.recording.guard:
             for event in happened:
                 self._tell(event, before)
+            self.recording.spent = dict(self.clock.spent)
             if frontiers is not None:
                 self.recording.frontiers.update(frontiers)
                 for name, lanes, times, diffs in self.fed:
@@ -158,10 +165,16 @@ class Recorder(LocalRuntime):
             case events.Arrived(name, rows):
                 tell("arrived", f"{name}: {counted(rows, 'change')}")
             case events.StepBegan(frontiers):
+                self.rounds = {}
                 moved = ", ".join(f"{name} to {antichain_text(frontier)}" for name, frontier in frontiers)
                 tell("step", f"a step began: {moved}")
             case events.RoundBegan(loop, number):
-                tell("round", f"loop {loop} is at round {number}")
+                if self.rounds.get(loop) != number:
+                    tell("round", f"round {number} of loop {loop} began")
+                self.rounds[loop] = number
+            case events.Merged(merges, earlier, later):
+                said = "a batch was merged" if merges == 1 else f"{merges} batches were merged"
+                tell("merged", f"{said}: {earlier} keys and entries became {later}")
             case events.Emitted(name, rows):
                 tell("stepped", f"output {name}: {counted(rows, 'complete change')}")
             case events.FrontierMoved(name, frontier):
@@ -173,7 +186,7 @@ class Recorder(LocalRuntime):
                 work = [
                     f"{after[name] - before[name]} {said}" for name, said in WORK.items() if after[name] != before[name]
                 ]
-                done = ", ".join([f"{counted(visits, 'node')} visited", f"{counted(rows, 'row')} touched", *work])
+                done = ", ".join([f"{counted(visits, 'key')} visited", f"{counted(rows, 'row')} touched", *work])
                 tell("work", f"the step is done: {done}", seconds, rows)
 
 

@@ -78,4 +78,4 @@ function whyTree(evaluation, words, start, gone = null) {
   return { inputs, parts: [tree, made("p", { class: "hint" }, said)] };
 }
 
-export { tableOf, told, whyTree };
+export { inOrder, tableOf, told, whyTree };

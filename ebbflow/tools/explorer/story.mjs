@@ -1,8 +1,10 @@
 // What happens, in order: the times of a program one after the other, and at each time what every node has to say.
 //
 // The story is computed from the collections, as the lattice is.  It tells what any engine must do: changes arrive,
-// rounds begin, operators step, times are owed, the frontier moves, and times before all that is open can be kept as one.  An owed time is one at which a reduction has to look
-// again although nothing arrives there: the join of times at which rows of one of its groups change.
+// rounds begin, operators step, times are owed, the frontier moves, times before all that is open can be kept as one, and
+// then the batches of an index are merged: changes that are told apart no more are added up.  An owed time is one at
+// which a reduction has to look again although nothing arrives there: the join of times at which rows of one of its
+// groups change.
 //
 // Rule: a time's events come after those of every time before it.
 import { keyOf, precedes, product } from "./evaluator.mjs";
@@ -11,6 +13,7 @@ const MOST_EVENTS = 4_000;
 const MOST_STORY_WORK = 60_000; // cells of all nodes together
 const MOST_JOINS = 1_000_000; // that are looked for, of one node
 const MOST_STORY_ROUNDS = 60;
+const MOST_MERGED = 500_000; // changes that are looked at to tell what merging saves
 
 const joinOf = (s, t) => s.map((c, d) => Math.max(c, t[d]));
 const meetOf = (s, t) => s.map((c, d) => Math.min(c, t[d]));
@@ -98,6 +101,32 @@ function startingOver(plan, evaluation, changes, time) {
   return rows;
 }
 
+/** What an index keeps: the changes of a collection, those that no later reader can tell apart as one. */
+class Kept {
+  constructor() {
+    this.changes = new Map(); // {row and time: [row's key, time, diff]}
+  }
+
+  add({ row, time, diff }) {
+    this.put(keyOf(row), time, diff);
+  }
+
+  put(row, time, diff) {
+    const key = `${time}|${row}`;
+    const sum = (this.changes.get(key)?.[2] ?? 0n) + diff;
+    if (sum === 0n) this.changes.delete(key);
+    else this.changes.set(key, [row, time, sum]);
+  }
+
+  /** Merge what times before these, in the inputs' coordinates, held apart; [how many before, after]. */
+  merge(since) {
+    const before = [...this.changes.values()];
+    this.changes = new Map();
+    for (const [row, time, diff] of before) this.put(row, time.map((c, d) => (d < since.length ? Math.max(c, since[d]) : c)), diff);
+    return [before.length, this.changes.size];
+  }
+}
+
 /** {events, steps, owed, totals, left}: what happens at every time at which anything does. */
 function storyOf(plan, evaluation, most = MOST_STORY_WORK) {
   const { axes, changes, left } = everyNode(plan, evaluation, most);
@@ -120,6 +149,17 @@ function storyOf(plan, evaluation, most = MOST_STORY_WORK) {
   owed.forEach((times, i) => times.forEach(([time, groups]) => { visit(i, time).owed = groups; }));
   const events = [];
   const steps = [];
+  const readers = plan.nodes.map((_, i) => plan.nodes.flatMap((node, r) => (node.kind === "reduce" && node.source === i ? [r] : [])));
+  const indexes = new Map(plan.nodes.flatMap((node, i) => (node.kind === "arrange" || node.kind === "reduce" ? [[i, new Kept()]] : [])));
+  let merged = 0;
+  const mergeAt = (time) => {
+    for (const [node, kept] of indexes) {
+      merged += kept.changes.size;
+      if (merged > MOST_MERGED) return;
+      const [before, after] = kept.merge(time);
+      if (after < before) events.push({ kind: "merged", step: steps.length, node, time, before, after });
+    }
+  };
   const times = product(axes).filter((time) => byTime.has(time.join())).sort(compareTimes);
   const since = [...times];
   for (let n = since.length - 2; n >= 0; n--) since[n] = meetOf(since[n], since[n + 1]); // of all times from there on
@@ -133,6 +173,8 @@ function storyOf(plan, evaluation, most = MOST_STORY_WORK) {
       if (loops.length && now !== rounds) events.push({ kind: "round", step: steps.length, node, time: whole, loop: loops[loops.length - 1], round: inside[inside.length - 1] });
       if (loops.length) rounds = now;
       const [come, go] = comeAndGo(rows);
+      if (kind === "arrange") rows.forEach((change) => indexes.get(node).add(change));
+      for (const reader of readers[node]) rows.forEach((change) => indexes.get(reader).add(change));
       if (groups) events.push({ kind: "owed", step: steps.length, node, time: whole, groups });
       if (kind === "input") events.push({ kind: "arrived", step: steps.length, node, time: whole, come, go });
       else if (come || go) events.push({ kind: "stepped", step: steps.length, node, time: whole, come, go });
@@ -141,10 +183,13 @@ function storyOf(plan, evaluation, most = MOST_STORY_WORK) {
     }
     step.over = startingOver(plan, evaluation, changes, time);
     events.push({ kind: "frontier", step: steps.length, time });
-    if (n + 1 < times.length && compareTimes(since[n], since[n + 1]) < 0) events.push({ kind: "folded", step: steps.length, time: since[n + 1] });
+    if (n + 1 < times.length && compareTimes(since[n], since[n + 1]) < 0) {
+      events.push({ kind: "folded", step: steps.length, time: since[n + 1] });
+      mergeAt(since[n + 1]);
+    }
     steps.push(step);
   }
-  const cut = events.length > MOST_EVENTS || owed.some((times) => times.cut);
+  const cut = events.length > MOST_EVENTS || merged > MOST_MERGED || owed.some((times) => times.cut);
   return { events: events.slice(0, MOST_EVENTS), steps, owed, totals: changes.map(({ found }) => found.length), left, cut };
 }
 

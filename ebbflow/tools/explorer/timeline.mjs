@@ -4,7 +4,7 @@
 // chip that has the focus by one.
 //
 // Rule: a chip that is moved is one change with another time: whoever draws the timeline computes the rest.
-import { drawn } from "./elements.mjs";
+import { cut, drawn } from "./elements.mjs";
 
 const MOST_SLOTS = 40;
 const MOST_CHIPS = 120;
@@ -34,7 +34,8 @@ class Timeline {
     const flat = coordinates.length === 1;
     this.slots = coordinates.slice(0, 2).map((_, c) => slotsOf(this.changes.map(([, time]) => time[c])));
     const texts = this.changes.map(([row, , diff]) => `${diff > 0 ? "+" : "−"}${Math.abs(diff) === 1 ? "" : Math.abs(diff)} ${told(row)}`);
-    this.wide = Math.min(150, Math.max(44, ...texts.map((text) => text.length * 6.6 + 16)));
+    const labels = this.slots[0].map((value) => String(value).length * 7.5 + 4); // beside each other they stay apart
+    this.wide = Math.max(44, ...labels, Math.min(150, Math.max(0, ...texts.map((text) => text.length * 6.6 + 16))));
     const stacks = new Map();
     const spots = this.changes.map(([, time]) => {
       const key = time.slice(0, 2).join();
@@ -43,7 +44,7 @@ class Timeline {
     });
     const deepest = Math.max(1, ...stacks.values());
     this.tall = deepest * CHIP + 6;
-    this.left = flat ? 6 : 56;
+    this.left = flat ? 6 : Math.max(56, ...this.slots[1].map((value) => String(value).length * 7.5 + 14));
     const rows = flat ? 1 : this.slots[1].length;
     const [w, h] = [this.left + this.slots[0].length * (this.wide + 6) + 8, rows * this.tall + 40];
     this.high = rows * this.tall;
@@ -61,7 +62,7 @@ class Timeline {
       const chip = drawn("g", { class: `chip ${diff > 0 ? "come" : "go"}`, role: "slider", tabindex: 0, "data-chip": i, "aria-label": texts[i], "aria-valuenow": time[0], "aria-valuemin": 0, "aria-valuetext": coordinates.map((name, c) => `${name} ${time[c]}`).join(", ") });
       const [x, y] = this.spot(time, spots[i]);
       chip.append(drawn("title", {}, `${texts[i]} at ${time.join(", ")}`), drawn("rect", { x, y, width: this.wide, height: CHIP - 4, rx: 9 }));
-      chip.append(drawn("text", { x: x + 8, y: y + 13 }, texts[i].slice(0, Math.floor((this.wide - 14) / 6.4))));
+      chip.append(drawn("text", { x: x + 8, y: y + 13 }, cut(texts[i], this.wide, 6.4)));
       chip.addEventListener("pointerdown", (event) => this.taken(event, this.changes[i]));
       chip.addEventListener("keydown", (event) => this.pushed(event, this.changes[i]));
       svg.append(chip);

@@ -133,7 +133,7 @@ def branching(r):
         (lambda r: math.sqrt(r.src), "np.sqrt"),
         (lambda r: [1, 2][r.src], "map_rows"),
         (lambda r: range(r.src), "map_rows"),
-        (lambda r: r.name[0], ".str.substr"),
+        (lambda r: r.name[0:2], ".str.substr"),
         (lambda r: max(r.src, r.dst), "| for or"),
         (lambda r: bool(r.on), "& for and"),
         (lambda r: list(r), 'r["x"]'),
@@ -242,13 +242,13 @@ def test_types_are_noticed_when_the_plan_is_made():
         edges().filter("src")
 
 
-@pytest.mark.parametrize("value", [2**63, -(2**63), Decimal("1" * 19), Decimal("NaN")])
+@pytest.mark.parametrize("value", [2**63, -(2**63), Decimal("1" * 39), Decimal("NaN")])
 def test_a_constant_that_does_not_fit_is_refused(value):
     with pytest.raises(TypeMismatch):
         edges().select(x=lit(value))
 
 
-@pytest.mark.parametrize("value", [object(), [1], {"a": 1}, 1j])
+@pytest.mark.parametrize("value", [object(), [object()], {"a": 1}, 1j])
 def test_a_constant_of_no_known_type_is_refused(value):
     with pytest.raises(EbbflowError):
         edges().select(x=lit(value))
@@ -272,7 +272,7 @@ def test_otherwise_needs_a_when():
         col("x").otherwise(1)
 
 
-@pytest.mark.parametrize("value", [[1], object(), {"a": 1}, int, lambda r: r.x])
+@pytest.mark.parametrize("value", [[1j], object(), {"a": 1}, int, lambda r: r.x])
 def test_a_constant_that_no_column_can_hold_is_refused_where_it_is_written(value):
     with pytest.raises(NotAnExpression):
         ebb.lit(value)

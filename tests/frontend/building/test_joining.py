@@ -5,7 +5,7 @@ import pytest
 import ebbflow as ebb
 from ebbflow import col
 from ebbflow.dataflow import nodes as n
-from ebbflow.dataflow.rules import check
+from ebbflow.dataflow.rules.check import check
 from ebbflow.errors import EbbflowError, TypeMismatch, UnclearJoin, UnknownColumn
 
 

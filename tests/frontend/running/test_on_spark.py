@@ -65,30 +65,30 @@ def test_a_frame_is_taken_in_whole_by_a_session_that_is_not_on_spark(spark):
 def test_a_sum_that_leaves_18_digits_is_not_committed(spark, tmp_path):
     from decimal import Decimal
 
-    most = Decimal("9999999999999999.99")
+    from ebbflow.columns.ranges import EXACT_DECIMALS
+
+    most = Decimal("999999999999999999999999999999999999.99")
     flow = ebb.Dataflow()
-    sales = flow.input("sales", "shop string, price decimal(28,2)")
+    sales = flow.input("sales", "shop string, price decimal(38,2)")
     flow.output("totals", sales.group_by("shop").agg(total=ebb.sum("price")))
     place = str(tmp_path / "kept")
     with flow.run(spark, checkpoint=place, shards=2) as live:
-        frame = spark.createDataFrame([("a", most), ("b", Decimal("1.50"))], "shop string, price decimal(28,2)")
+        frame = spark.createDataFrame([("a", most), ("b", Decimal("1.50"))], "shop string, price decimal(38,2)")
         live.insert("sales", frame)
         live.commit()
         live.insert("sales", frame)
         with pytest.raises(
-            NumberOverflow, match=r"sum\(price\) .*more than 18 digits, for the group shop='a' at time 1"
+            NumberOverflow, match=r"sum\(price\) .*more than 38 digits, for the group shop='a' at time 1"
         ):
             live.commit()
         assert live.frontier("totals") == [(1,)]
-        live.discard()
-        wide = spark.createDataFrame([("c", most * 100)], "shop string, price decimal(28,2)")
-        with pytest.raises(TypeMismatch, match=r'"price" is a decimal\(28,2\).*18 digits'):
-            live.insert("sales", wide)
-            live.commit()
         live.discard()
     with flow.run(spark, checkpoint=place, shards=2) as live:
         live.insert("sales", [("a", Decimal("-0.99"))])
         live.commit()
         shown = live.snapshot("totals", as_spark=True)
         assert shown.schema["total"].dataType.simpleString() == "decimal(38,2)"
-        assert sorted(map(tuple, shown.collect())) == [("a", most - Decimal("0.99"), 1), ("b", Decimal("1.50"), 1)]
+        assert sorted(map(tuple, shown.collect())) == [
+            ("a", EXACT_DECIMALS.subtract(most, Decimal("0.99")), 1),
+            ("b", Decimal("1.50"), 1),
+        ]

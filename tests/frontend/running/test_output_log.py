@@ -100,7 +100,7 @@ def test_rows_of_a_long_log_are_added_up_whatever_is_near(room, lanes, parts, sp
         for row, diff in zip(part.lanes.T.tolist(), part.diffs.tolist(), strict=True):
             wanted[tuple(row)] += diff
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("FEW_ROWS", "NEAR_ROWS", "LEFT_ROWS"):
+        for name in ("FEW_DISTINCT_ROWS", "NEAR_ROWS", "LEFT_ROWS"):
             patch.setattr(shown_module, name, room)
         found, sums = added_up(blocks)
     rows = [tuple(row) for row in found.T.tolist()]

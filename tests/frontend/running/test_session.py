@@ -12,9 +12,10 @@ from ebbflow.columns.schema import DOUBLE, LONG, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow, SessionClosed, TypeMismatch
 from ebbflow.frontend.running import output_log as shown_module
-from ebbflow.frontend.running.session import Session, compute
+from ebbflow.frontend.running import results, stepping
+from ebbflow.frontend.running.session import compute
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import OracleRuntime
+from ebbflow.runtime.oracle.runtime import OracleRuntime
 from ebbflow.times.frontier import before
 from tests.frontend import flows
 from tests.frontend.flows import NAMED, both, echo, run
@@ -353,7 +354,7 @@ def test_every_snapshot_that_is_kept_is_exact(coordinates, history, log, monkeyp
                     expected = sorted((*row, count) for row, count in sums.items() if count)
                     assert live.snapshot("copy", at=time) == expected
                     readable += 1
-                now = live._last_time(live._outputs["copy"])
+                now = results.last_time(live._at, live._outputs["copy"])
                 assert (now is None) == (frontier == [(0,) * width])
                 if now is not None:
                     assert not any(before(f, now) for f in frontier) and live._outputs["copy"].is_kept(now)
@@ -724,7 +725,7 @@ def test_what_the_long_way_left_unread_comes_before_what_the_short_way_shows():
 
 def test_rows_at_one_time_take_the_short_way(monkeypatch):
     with run(both(), runtime=LocalRuntime) as live, run(echo(), runtime=LocalRuntime) as single:
-        monkeypatch.setattr(Session, "_work", lambda self, *call: pytest.fail("the long way"))
+        monkeypatch.setattr(stepping, "work", lambda here, *call: pytest.fail("the long way"))
         single.insert("edges", [(1, 2)], time=0)
         single.advance_to(4)
         single.apply("edges", pa.table({"src": range(50), "dst": range(50)}), time=9)

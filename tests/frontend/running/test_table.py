@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ebbflow.columns.lanes import encode
+import ebbflow as ebb
+from ebbflow.columns.lanes_in import encode
 from ebbflow.columns.schema import BINARY, BOOLEAN, DATE, DOUBLE, LONG, STRING, TIMESTAMP, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import MissingPackage, TypeMismatch
-from ebbflow.frontend.running import table as table_module
-from ebbflow.frontend.running.table import Table, plain, shown, sorted_order
+from ebbflow.frontend.plain import SHOWN_CHARACTERS, plain, shown
+from ebbflow.frontend.running.row_order import sorted_order
+from ebbflow.frontend.running.table import Table
 
 PAIR = Schema((Field("root", LONG), Field("node", LONG)))
 NAMED = Schema((Field("name", STRING), Field("x", DOUBLE)))
@@ -261,6 +263,20 @@ def test_pandas_takes_a_table():
     }
 
 
+def test_pandas_is_told_whole_numbers_beside_nulls_as_they_are():
+    flow = ebb.Dataflow()
+    flow.output("copy", flow.input("xs", "k long, x long, small long, a array<long>, s struct<n: long>"))
+    n = 2**53 + 1
+    table = flow.compute(
+        xs=[(1, n, 7, [n, None], {"n": n}), (2, None, None, [None], {"n": None}), (3, -n, 8, [], None)]
+    )
+    frame = table["copy"].to_pandas()
+    assert frame["x"].tolist() == [n, None, -n]
+    assert frame["small"].dtype == "float64"  # as pandas has them
+    assert [list(found) for found in frame["a"]] == [[n, None], [None], []]
+    assert frame["s"].tolist() == [{"n": n}, {"n": None}, None]
+
+
 # ---- as people see it
 
 
@@ -354,7 +370,7 @@ def test_values_read_as_people_write_them():
         "b'\\x00'",
         "(3, null)",
     ]
-    assert len(plain("long " * 100)) == table_module.SHOWN_CHARACTERS
+    assert len(plain("long " * 100)) == SHOWN_CHARACTERS
     assert shown("[b]") == "\\[b]"
 
 
@@ -372,3 +388,10 @@ def test_html_fixes_no_colour_of_text_so_that_a_dark_page_can_be_read():
     page = changes(PAIR, [(1, 2, 0, 1), (1, 2, 3, -1)])._repr_html_()
     assert "+1</td>" in page and "-1</td>" in page and page.count("background:rgba(") == 2
     assert not re.search(r"[;\"]color:", page)
+
+
+def test_in_a_notebook_the_text_of_a_table_is_not_shown_beside_its_html(monkeypatch):
+    told: list = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *shown: told.append(shown))
+    assert repr(snapshot(PAIR, [(1, 2, 3)])).splitlines()[1] == "│ root │ node │ _count │" and told == []

@@ -6,7 +6,7 @@ from ebbflow.engine import walk as w
 from ebbflow.native.kernel import address_of
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier, outbox
-from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 
@@ -88,7 +88,14 @@ def test_what_is_on_its_way_counts_as_pending():
     (first, _), _, _ = gathered(2)
     nodes = [first.node(kinds.PASS, lanes=1) for _ in range(3)]
     first.header.nodes = first.heap.keep(nodes)
-    code = [[w.LOOP, 0], [w.NODE_AT, nodes[0]], [w.SYNC, 0], [w.NODE_AT, nodes[1]], [w.END, 0], [w.NODE_AT, nodes[2]]]
+    code = [
+        [w.LOOP, 0],
+        [w.NODE_AT, nodes[0]],
+        [w.SYNC, 0],
+        [w.NODE_AT, nodes[1]],
+        [w.LOOP_END, 0],
+        [w.NODE_AT, nodes[2]],
+    ]
     program = first.heap.keep([word for pair in code for word in (*pair, 0, 0)])
     first.H[program + 1] = program + 5 * w.Instruction.SIZE
     for number, (nd, position) in enumerate(zip(nodes, (1, 3, 5), strict=True)):
@@ -132,13 +139,13 @@ def test_threads_meet_again_and_again():
     def walks(i):
         W = benches[i].W
         for turn in range(200):
-            h.Worker(W).best = turn * 10 + i
+            Worker(W).best = turn * 10 + i
             barrier.publish_least(W)
             barrier.arrive(W)
             while not barrier.wait_for_all(W):
                 pass
             barrier.agree_on(W)
-            agreed[i].append(int(h.Worker(W).agreed))
+            agreed[i].append(int(Worker(W).agreed))
 
     threads = [threading.Thread(target=walks, args=(i,)) for i in range(2)]
     for thread in threads:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ebbflow.operators import node as kinds
 from ebbflow.operators.block import Block, set_column
 from ebbflow.operators.exchange import outbox
-from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 LANES = st.integers(-(2**63), 2**63 - 1)
@@ -25,7 +25,7 @@ def letters(bench, workers):
     """What a worker has for each: node, rounds, and the rows of a run, `rank, diff, lanes` each."""
     found = []
     for other in range(workers):
-        words, at, runs = bench.heap.vector(h.Worker(bench.W).outboxes[other]).tolist(), 0, []
+        words, at, runs = bench.heap.vector(Worker(bench.W).outboxes[other]).tolist(), 0, []
         while at < len(words):
             lanes, node, rounds, count = words[at : at + outbox.Run.SIZE]
             step, at = outbox.SentRow.SIZE + lanes, at + outbox.Run.SIZE

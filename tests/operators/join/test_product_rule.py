@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from ebbflow.columns.schema import NULL
 from ebbflow.errors import NumberOverflow
 from ebbflow.operators import node as kinds
-from ebbflow.operators.join import product_rule as j
+from ebbflow.operators.join.histories import merge_histories
+from ebbflow.operators.join.joined_rows import FROM_KEY, FROM_LEFT, FROM_RIGHT, product
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.trace import heap as h
+from ebbflow.trace.failures import PRODUCT_OVERFLOW
 from tests.meaning.programs import Sketch
 from tests.meaning.runtimes import arrays, taken
 from tests.trace.heaps import Bench
@@ -25,11 +26,15 @@ def test_a_product_is_exact_or_refused(a, b):
     bench = Bench()
     jn = bench.node(kinds.JOIN)
     kinds.Node(jn).number = 3
-    found = j.product(bench.W, jn, a, b, 9)
+    found = product(bench.W, jn, a, b, 9)
     if abs(a * b) < 2**62:
         assert (found, bench.header.error) == (a * b, 0)
     else:
-        assert [bench.header.error, bench.header.error_node, bench.header.error_rank] == [h.PRODUCT_OVERFLOW, 3, 9]
+        assert [bench.header.error, bench.header.error_node, bench.header.error_rank] == [
+            PRODUCT_OVERFLOW,
+            3,
+            9,
+        ]
 
 
 # ---- two histories along one line -----------------------------------------------------------------
@@ -45,7 +50,7 @@ def test_merged_histories_are_the_products_of_pairs_at_the_later_of_their_times(
 ):
     bench = Bench()
     jn = bench.node(kinds.JOIN, lanes=3)
-    kinds.Node(jn).projection = bench.heap.keep([j.FROM_KEY, 0, j.FROM_LEFT, 0, j.FROM_RIGHT, 0])
+    kinds.Node(jn).projection = bench.heap.keep([FROM_KEY, 0, FROM_LEFT, 0, FROM_RIGHT, 0])
     sg, key = bench.segment(), bench.heap.keep([77])
     for updates in (before, now):
         for r, rank, diff, value in updates:
@@ -57,7 +62,7 @@ def test_merged_histories_are_the_products_of_pairs_at_the_later_of_their_times(
     p = bench.heap.keep([x for (value, rank), diff in listed for x in (rank, diff, value)])
     stored = bench.entries(sg, 3)
     old = bench.old(sg)
-    j.merge_histories(bench.W, jn, int(on_left), key, p, len(listed), 3, rounds, seen, sg, 3, -1)
+    merge_histories(bench.W, jn, int(on_left), key, p, len(listed), 3, rounds, seen, sg, 3, -1)
     words = bench.vector(kinds.Node(jn).buffer)
     found = Counter()
     for i in range(0, len(words), 6):
@@ -76,13 +81,13 @@ def test_merged_histories_are_the_products_of_pairs_at_the_later_of_their_times(
 def test_two_long_histories_of_one_pair_cost_their_sum_not_their_product():
     bench = Bench()
     jn = bench.node(kinds.JOIN, lanes=1)
-    kinds.Node(jn).projection = bench.heap.keep([j.FROM_KEY, 0])
+    kinds.Node(jn).projection = bench.heap.keep([FROM_KEY, 0])
     sg, key = bench.segment(), bench.heap.keep([77])
     bench.push(sg, 2, 0, 1, 0, ())
     for rank in range(1, 21):
         bench.push(sg, 2, 0, 2 * rank, (-1) ** rank, ())
     p = bench.heap.keep([x for rank in range(1, 21) for x in (2 * rank + 1, (-1) ** rank)])
-    j.merge_histories(bench.W, jn, 1, key, p, 20, 2, 0, 1, sg, 2, -1)
+    merge_histories(bench.W, jn, 1, key, p, 20, 2, 0, 1, sg, 2, -1)
     assert len(bench.vector(kinds.Node(jn).buffer)) // 4 <= 40
 
 
@@ -91,14 +96,14 @@ def test_an_event_meets_only_the_values_that_are_there_at_its_time(count):
     """Each side holds another value at each time, and one only: as many steps as events, not as pairs of values."""
     bench = Bench()
     jn = bench.node(kinds.JOIN, lanes=3)
-    kinds.Node(jn).projection = bench.heap.keep([j.FROM_KEY, 0, j.FROM_LEFT, 0, j.FROM_RIGHT, 0])
+    kinds.Node(jn).projection = bench.heap.keep([FROM_KEY, 0, FROM_LEFT, 0, FROM_RIGHT, 0])
     sg, key = bench.segment(), bench.heap.keep([77])
     for i in range(count):
         bench.push(sg, 3, 0, 4 * i + 1, 1, (i,))
         bench.push(sg, 3, 0, 4 * i + 2, -1, (i,))
     deltas = [(4 * i + 3 + end, 1 - 2 * end, i) for i in range(count) for end in range(2)]
     p = bench.heap.keep([x for delta in deltas for x in delta])
-    j.merge_histories(bench.W, jn, 1, key, p, len(deltas), 3, 0, 1, sg, 3, -1)
+    merge_histories(bench.W, jn, 1, key, p, len(deltas), 3, 0, 1, sg, 3, -1)
     assert len(bench.vector(kinds.Node(jn).buffer)) == 0
     assert bench.header.replayed <= 6 * count
 

@@ -7,25 +7,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ebbflow.columns.float_kernels import from_float, to_float
 from ebbflow.columns.schema import DOUBLE, LONG, NULL, STRING, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
+from ebbflow.columns.wide_words import number_of, words_of
 from ebbflow.dataflow import nodes as n
-from ebbflow.engine.worker import bagged, summed, topped
+from ebbflow.dataflow.aggregates import kind_of
+from ebbflow.engine.reducer_words import bagged, summed, topped
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce.ordered_values import answer_bag
 from ebbflow.operators.reduce.totals import accumulators
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.failures import OVERFLOW
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench, lane, real
 
-CENTS = Type("decimal", 9, 2)
-SCHEMA = Schema((Field("a", LONG), Field("x", DOUBLE), Field("t", STRING), Field("c", CENTS)))
+CENTS, WIDE = Type("decimal", 9, 2), Type("decimal", 38, 2)
+DECIMALS = CENTS, WIDE
+SCHEMA = Schema((Field("a", LONG), Field("x", DOUBLE), Field("t", STRING), Field("c", CENTS), Field("w", WIDE)))
+MOST = 10**38 - 1
 VALUES = {
     LONG: [None, 0, 1, 2, -3, 2**63 - 1, -(2**63) + 1],
     DOUBLE: [None, 0.0, 0.1, 0.2, -2.5, 1e16, math.inf, -math.inf, math.nan],
     STRING: [None, "", "a", "ab", "b", "é", "z" * 40],
     CENTS: [None, 0, 125, -310, 333],
+    WIDE: [None, 0, 1, -(2**64), 2**64 - 1, -(2**63), MOST, -MOST, MOST // 3],
 }
 TEXTS = [text for text in VALUES[STRING] if text is not None]
 POOL = Pool()
@@ -34,14 +41,20 @@ COUNTS = st.integers(-3, 4)
 
 
 def encoded(value, type):
+    """The words of a value."""
     if value is None:
-        return NULL
-    return IDS[value] if type == STRING else lane(value) if type == DOUBLE else value
+        return (NULL,) * type.words
+    if type.is_wide:
+        return words_of(value)
+    return (IDS[value] if type == STRING else lane(value) if type == DOUBLE else value,)
 
 
-def decoded(word, type):
+def decoded(words, type):
+    word = words[0]
     if word == NULL:
         return None
+    if type.is_wide:
+        return number_of(*words)
     return {i: text for text, i in IDS.items()}[word] if type == STRING else real(word) if type == DOUBLE else word
 
 
@@ -59,6 +72,10 @@ def rows_of(*names):
     return st.dictionaries(st.tuples(*(st.sampled_from(VALUES[type]) for type in types)), COUNTS, max_size=14)
 
 
+def flat(row, types):
+    return [word for value, type in zip(row, types, strict=True) for word in encoded(value, type)]
+
+
 class Asked:
     """A reduce node, and a group's values in the heap."""
 
@@ -68,8 +85,8 @@ class Asked:
         self.nd = bench.node(kinds.REDUCE, 1, (2 + len(types), 3))
         kinds.Node(self.nd).spec, kinds.Node(self.nd).op = bench.heap.keep(spec), op
         kinds.Node(self.nd).number = 7
-        self.step = 1 + len(types)
-        words = [x for row, count in rows for x in (count, *map(encoded, row, types))]
+        self.step = 1 + sum(type.words for type in types)
+        words = [x for row, count in rows for x in (count, *flat(row, types))]
         self.values, self.count = bench.heap.keep(words), len(rows)
 
     def bag(self):
@@ -81,7 +98,7 @@ class Asked:
         return self.answer()
 
     def answer(self):
-        return self.bench.vector(h.Worker(self.bench.W).want)
+        return self.bench.vector(Worker(self.bench.W).want)
 
 
 def aggregate(op, column, rows):
@@ -122,7 +139,7 @@ def wanted(op, name, names, rows):
             total = float_sum(there)
             return total if op == "sum" else total / count
         total = sum(v * c for v, c in there)
-        if type == CENTS and op == "avg":  # four digits more, halves away from zero
+        if type in DECIMALS and op == "avg":  # four digits more, halves away from zero
             exact = Fraction(total * 10**4, count)
             return math.floor(abs(exact) + Fraction(1, 2)) * (-1 if exact < 0 else 1)
         return total if op == "sum" else total / count
@@ -136,9 +153,7 @@ def wanted(op, name, names, rows):
 
 
 def result_type(op, name):
-    if op in ("count_rows", "count", "count_distinct"):
-        return LONG
-    return Type("decimal", 13, 6) if (op, name) == ("avg", "c") else DOUBLE if op == "avg" else SCHEMA[name]
+    return kind_of(op).gives(SCHEMA[name] if name else None)
 
 
 def same(a, b):
@@ -147,7 +162,7 @@ def same(a, b):
 
 AGGREGATES = [("count_rows", None)]
 AGGREGATES += [(op, name) for op in ("count", "min", "max", "any_value", "count_distinct") for name in SCHEMA.names]
-AGGREGATES += [(op, name) for op in ("sum", "avg") for name in ("a", "x", "c")]
+AGGREGATES += [(op, name) for op in ("sum", "avg") for name in ("a", "x", "c", "w")]
 
 
 @settings(max_examples=120)
@@ -169,28 +184,33 @@ def test_an_aggregate_is_what_plain_python_makes_of_the_multiset(case, data):
         return
     assert answer[0] == 1
     overflows = False
-    for (op, name), word in zip(asks, answer[1:], strict=True):
-        right = wanted(op, name, names, list(rows.items()))
-        if op == "sum" and isinstance(right, int) and not -(2**63) < right < 2**63:
+    at = 1
+    for op, name in asks:
+        right, gives = wanted(op, name, names, list(rows.items())), result_type(op, name)
+        words, at = answer[at : at + gives.words], at + gives.words
+        room = MOST if gives.is_wide else 2**63 - 1
+        if op in ("sum", "avg") and isinstance(right, int) and not -room <= right <= room:
             overflows = True
         else:
-            assert same(decoded(word, result_type(op, name)), right), (op, name)
-    assert asked.bench.header.error == (h.OVERFLOW if overflows else 0)
+            assert same(decoded(words, gives), right), (op, name)
+    assert at == len(answer)
+    assert asked.bench.header.error == (OVERFLOW if overflows else 0)
     assert asked.bench.header.error_node == (7 if overflows else 0)
 
 
 @settings(max_examples=60)
-@given(rows_of("a", "x"), st.randoms())
+@given(rows_of("a", "x", "w"), st.randoms())
 def test_sums_kept_as_accumulators_answer_like_the_bag(rows, random):
     reducer = n.Aggregates(
         tuple(n.Aggregate(op, name, op) for op, name in [("count_rows", None), ("count", "a"), ("sum", "a")])
         + tuple(n.Aggregate(op, name, op) for op, name in [("avg", "a"), ("sum", "x"), ("avg", "x"), ("count", "x")])
+        + tuple(n.Aggregate(op, "w", op) for op in ("sum", "avg", "count"))
     )
-    names = ("a", "x")
-    bag = Asked(bagged(reducer, names, SCHEMA), list(rows.items()), [LONG, DOUBLE])
+    names, types = ("a", "x", "w"), [LONG, DOUBLE, WIDE]
+    bag = Asked(bagged(reducer, names, SCHEMA), list(rows.items()), types)
     columns, spec = summed(reducer, names, SCHEMA)
     folds = accumulators.sums_spec(columns)
-    asked = Asked(spec, [], [LONG, DOUBLE], r.SUMMED)
+    asked = Asked(spec, [], types, r.SUMMED)
     bench = asked.bench
     tb = bench.table(asked.nd)
     t.Table(tb).folds = bench.heap.keep(folds)
@@ -198,7 +218,7 @@ def test_sums_kept_as_accumulators_answer_like_the_bag(rows, random):
     listed = list(rows.items())
     random.shuffle(listed)
     for row, count in listed:
-        values = bench.heap.keep([encoded(row[0], LONG), encoded(row[1], DOUBLE)])
+        values = bench.heap.keep(flat(row, types))
         accumulators.add_row(int(t.Table(tb).folds), acc, values, count)
     r.answer_sums(bench.W, asked.nd, acc, 5)
     right = bag.bag()
@@ -230,20 +250,20 @@ def first_rows(rows, limit, order, names):
 
 @settings(max_examples=150)
 @given(
-    rows_of("a", "t", "x"),
+    rows_of("a", "t", "x", "w"),
     st.integers(1, 6),
-    st.lists(st.tuples(st.sampled_from("atx"), st.booleans()), max_size=3, unique_by=lambda key: key[0]),
+    st.lists(st.tuples(st.sampled_from("atxw"), st.booleans()), max_size=3, unique_by=lambda key: key[0]),
     st.data(),
 )
 def test_the_first_rows_are_those_that_sorting_gives(rows, limit, order, data):
-    names = ("a", "t", "x")
+    names = ("a", "t", "x", "w")
     types = [SCHEMA[name] for name in names]
     listed = data.draw(st.permutations(list(rows.items())))
     asked = Asked(topped(n.Top(limit, tuple(order)), names, SCHEMA), listed, types, r.TOPPED)
     words = asked.top()
-    found = [words[i : i + 4] for i in range(0, len(words), 4)]
+    found = [words[i : i + 6] for i in range(0, len(words), 6)]
     right = first_rows(rows, limit, order, names)
-    assert found == [[copies, *map(encoded, row, types)] for copies, row in right]
+    assert found == [[copies, *flat(row, types)] for copies, row in right]
 
 
 @pytest.mark.interpreted
@@ -261,7 +281,7 @@ def test_places_are_sorted_by_a_lane(case):
     asked = Asked([0], list(rows.items()), [SCHEMA[name]])
     bench = asked.bench
     order = bench.heap.keep(range(len(rows)))
-    shape = {"a": r.WHOLE, "x": r.REAL, "t": r.TEXT}[name]
+    shape = {"a": r.WHOLE_NUMBER, "x": r.FLOAT_NUMBER, "t": r.TEXT_ID}[name]
     r.sort_by_lane(bench.W, order, len(rows), asked.values, 2, 0, shape)
     found = [list(rows)[place][0] for place in bench.words(order, len(rows))]
     assert [repr(v) for v in found] == [
@@ -271,9 +291,9 @@ def test_places_are_sorted_by_a_lane(case):
 
 @given(st.floats(width=64))
 def test_a_double_survives_its_lane(x):
-    back = r.float_of(r.lane_of(x))
+    back = to_float(from_float(x))
     assert back == x or (math.isnan(back) and math.isnan(x))
-    assert r.lane_of(x) == lane(x) or math.isnan(x)
+    assert from_float(x) == lane(x) or math.isnan(x)
 
 
 @pytest.mark.interpreted
@@ -282,7 +302,7 @@ def test_distinct_and_count_need_the_total_alone(total):
     asked = Asked([2], [], [LONG], r.DISTINCT)
     r.answer_total(asked.bench.W, asked.nd, total)
     assert asked.answer() == ([1] if total > 0 else [])
-    asked = Asked([2], [], [LONG], r.COUNTED)
+    asked = Asked([2], [], [LONG], r.COUNT_OF_ROWS)
     r.answer_total(asked.bench.W, asked.nd, total)
     assert asked.answer() == ([1, total, total] if total else [])
 

@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 import ebbflow as ebb
 from ebbflow.columns.schema import LONG, NULL, STRING, Field, Schema
 from ebbflow.dataflow import nodes as n
-from ebbflow.engine.worker import bagged
+from ebbflow.engine.reducer_words import bagged
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers as r
 from ebbflow.operators.reduce import extremes
 from ebbflow.operators.reduce.ordered_values import answer_bag
-from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.operators.reduce.test_answers import IDS, POOL
 from tests.trace.heaps import Bench
 
@@ -29,9 +29,9 @@ def node_of(bench, ops, type=LONG):
 
 def both_answers(bench, nd, s, v, vn):
     extremes.answer_running(bench.W, nd, s, v)
-    ran = bench.vector(h.Worker(bench.W).want)
+    ran = bench.vector(Worker(bench.W).want)
     answer_bag(bench.W, nd, v, vn, 2, 0)
-    return ran, bench.vector(h.Worker(bench.W).want)
+    return ran, bench.vector(Worker(bench.W).want)
 
 
 @settings(max_examples=60, deadline=None)
@@ -70,14 +70,6 @@ def test_text_runs_in_the_order_of_text():
 def test_ends_of_a_word(word):
     assert extremes.lowest(word) == (word & -word).bit_length() - 1
     assert extremes.highest(word) == word.bit_length() - 1
-
-
-def test_only_counts_and_ends_of_one_lane_run():
-    bench = Bench()
-    assert extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 2)
-    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES - 1, 2)
-    assert not extremes.can_run(node_of(bench, OPS), extremes.MANY_VALUES, 3)
-    assert not extremes.can_run(node_of(bench, ("min", "sum")), extremes.MANY_VALUES, 2)
 
 
 @settings(max_examples=25, deadline=None)

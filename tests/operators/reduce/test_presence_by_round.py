@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from ebbflow.operators import value_index
 from ebbflow.operators.reduce import presence_by_round
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.worker_fields import Worker
 from tests.operators.reduce.test_visit import Key
 
 
@@ -31,9 +31,9 @@ def test_each_value_has_one_line_whether_few_or_many(lanes):
             seen.append(lane)
         place = presence_by_round.line_of(W, number, key.sg, so, key.w, key.bench.heap.keep([lane]))
         assert place == seen.index(lane)
-    run = int(h.Worker(W).runs.pointer) + number * presence_by_round.PresenceRun.SIZE
+    run = int(Worker(W).runs.pointer) + number * presence_by_round.PresenceRun.SIZE
     assert presence_by_round.PresenceRun(run).line_count == len(seen)
-    assert (presence_by_round.PresenceRun(run).mask > 0) == (len(seen) > value_index.FEW)
+    assert (presence_by_round.PresenceRun(run).mask > 0) == (len(seen) > value_index.SEARCHED_LINEARLY)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([1, -1]))))
@@ -43,10 +43,10 @@ def test_points_are_in_the_order_of_their_ranks_each_once(events):
     so = int(t.segment_of(key.tb, key.rc, 1))
     number = presence_by_round.run_of(W, key.nd, key.rc)
     presence_by_round.line_of(W, number, key.sg, so, key.w, key.bench.heap.keep([7]))
-    at = int(presence_by_round.PresenceRun(h.Worker(W).runs.pointer).first_line)
+    at = int(presence_by_round.PresenceRun(Worker(W).runs.pointer).first_line)
     for rank, diff in events:
         presence_by_round.add_point(W, at, rank, diff)
-    base = int(h.Worker(W).presence_lines.pointer)
+    base = int(Worker(W).presence_lines.pointer)
     words = key.bench.words(
         base + int(presence_by_round.Line(base + at).points),
         presence_by_round.Point.SIZE * int(presence_by_round.Line(base + at).point_count),

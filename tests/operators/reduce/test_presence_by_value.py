@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ebbflow.operators import value_index
 from ebbflow.operators.reduce import presence_by_value
-from ebbflow.trace import heap as h
+from ebbflow.trace.worker_fields import Worker
 from tests.operators.reduce.test_visit import Key
 from tests.trace.heaps import Bench
 
@@ -19,8 +19,8 @@ def test_each_value_is_found_at_its_place_whether_few_or_many(lanes):
         mask = int(presence_by_value.add_value(W, bench.heap.keep([lane]), 1, mask))
         if lane not in seen:
             seen.append(lane)
-    assert (mask > 0) == (len(seen) > value_index.FEW)
-    values, slots = int(h.Worker(W).values.pointer), int(h.Worker(W).slots.pointer)
+    assert (mask > 0) == (len(seen) > value_index.SEARCHED_LINEARLY)
+    values, slots = int(Worker(W).values.pointer), int(Worker(W).slots.pointer)
     for lane in range(-41, 42):
         place = value_index.index_among(
             values + presence_by_value.Value.SIZE,

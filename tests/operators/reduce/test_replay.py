@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
 from ebbflow.operators.reduce import replay as r
-from ebbflow.trace import heap as h
-from ebbflow.trace import segment as s
+from ebbflow.operators.reduce.times_to_visit import pop_moment, push_moment
+from ebbflow.trace import append
 from ebbflow.trace import table as t
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 
@@ -39,8 +40,8 @@ class Key:
         self.input, self.output = (int(t.segment_of(self.tb, self.rc, f)) for f in (0, 1))
 
     def touch(self):
-        s.touch(self.bench.W, self.input, self.w)
-        s.touch(self.bench.W, self.output, self.w1)
+        append.touch(self.bench.W, self.input, self.w)
+        append.touch(self.bench.W, self.output, self.w1)
 
     def add(self, time, diff, values):
         self.bench.push(self.input, self.w, 0, self.bench.rank(time), diff, values)
@@ -70,7 +71,7 @@ class Key:
 
     def said(self):
         """The corrections of the last replay: time, diff, values."""
-        words, step = self.bench.vector(h.Worker(self.bench.W).delta), self.w1
+        words, step = self.bench.vector(Worker(self.bench.W).delta), self.w1
         rows = [words[i : i + step] for i in range(0, len(words), step)]
         return [(self.bench.time(rank), diff, tuple(values)) for rank, diff, *values in rows]
 
@@ -144,8 +145,8 @@ def counted(rows):
 
 
 KINDS = {
-    "count": (counted, answers.COUNTED, 0, [1]),
-    "min": (least, answers.BAGGED, 1, [1, answers.MIN, 0, answers.WHOLE, 1]),
+    "count": (counted, answers.COUNT_OF_ROWS, 0, [1]),
+    "min": (least, answers.BAGGED, 1, [1, answers.MIN, 0, answers.WHOLE_NUMBER, 1]),
 }
 
 
@@ -206,7 +207,7 @@ def test_what_was_said_up_to_any_complete_time_is_the_answer_there(kind, width, 
 
 @pytest.mark.interpreted
 def test_two_unordered_changes_are_answered_at_their_join():
-    key = Key(2, answers.COUNTED, 0, [1])
+    key = Key(2, answers.COUNT_OF_ROWS, 0, [1])
     for time in [(0, 1), (1, 0)]:
         key.add(time, 1, ())
     key.bench.frontiers(upper=[(2, 0)])
@@ -217,7 +218,7 @@ def test_two_unordered_changes_are_answered_at_their_join():
 
 @pytest.mark.interpreted
 def test_a_join_beyond_the_frontier_is_owed():
-    key = Key(2, answers.COUNTED, 0, [1])
+    key = Key(2, answers.COUNT_OF_ROWS, 0, [1])
     for time in [(0, 1), (1, 0)]:
         key.add(time, 1, ())
     key.bench.frontiers(upper=[(1, 1)])
@@ -228,7 +229,7 @@ def test_a_join_beyond_the_frontier_is_owed():
 @pytest.mark.parametrize("shape", [lambda i: (i, i), lambda i: (i, 7)], ids=["a diagonal", "a row"])
 def test_a_chain_costs_what_a_chain_costs(shape):
     def looked_at(n):
-        key = Key(2, answers.COUNTED, 0, [1])
+        key = Key(2, answers.COUNT_OF_ROWS, 0, [1])
         for i in range(n):
             key.add(shape(i), 1, ())
         before = key.bench.header.replayed
@@ -244,8 +245,8 @@ def test_moments_to_come_are_met_from_left_to_right(times):
     bench = Bench(coordinates=2, general=True)
     ranks = [bench.rank(time) for time in times]
     for rank in ranks:
-        r.push_moment(bench.W, rank)
-    found = [bench.time(int(r.pop_moment(bench.W))) for _ in ranks]
+        push_moment(bench.W, rank)
+    found = [bench.time(int(pop_moment(bench.W))) for _ in ranks]
     assert found == sorted(times)
 
 
@@ -267,9 +268,9 @@ def test_the_values_at_a_moment_are_those_whose_rounds_and_times_precede_it(upda
     sg = bench.segment()
     for rounds, time, diff, value in updates:
         bench.push(sg, 3, rounds, bench.rank(time), diff, (value,))
-    bench.heap.load(h.Worker(bench.W).delta, [x for time, diff, value in said for x in (bench.rank(time), diff, value)])
-    r.values_at(bench.W, sg, 3, 0, bench.rank(at), h.Worker(bench.W).have, 3)
-    words = bench.vector(h.Worker(bench.W).have)
+    bench.heap.load(Worker(bench.W).delta, [x for time, diff, value in said for x in (bench.rank(time), diff, value)])
+    r.values_at(bench.W, sg, 3, 0, bench.rank(at), Worker(bench.W).have, 3)
+    words = bench.vector(Worker(bench.W).have)
     found = dict(zip(words[1::2], words[::2], strict=True))
     assert len(found) == len(words) // 2
     wanted = accumulated([(time, d, v) for rounds, time, d, v in updates if rounds == 0] + said, at)

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from ebbflow.engine.walk import visit_keys
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce import answers
+from ebbflow.operators.reduce.choose import Reduction, bits_of
 from ebbflow.operators.reduce.totals import accumulators
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.trace import heap as h
-from ebbflow.trace import segment as s
 from ebbflow.trace import table as t
+from ebbflow.trace.append import touch
+from ebbflow.trace.worker_fields import Vector, Worker
 from tests.meaning.programs import Sketch, own
 from tests.meaning.runtimes import arrays, taken
 from tests.trace.heaps import Bench
@@ -69,10 +71,10 @@ def each(rows):
 SUM = accumulators.sums_spec([(0, accumulators.INT_SUM)])
 KINDS = {  # answer, op, input lanes, output lanes, spec, folds
     "distinct": (distinct, answers.DISTINCT, 0, 0, [0], None),
-    "count": (counted, answers.COUNTED, 0, 1, [1], None),
-    "sum": (summed, answers.SUMMED, 1, 1, [1, answers.SUM, 0, answers.WHOLE, 1], SUM),
-    "min": (least, answers.BAGGED, 1, 1, [1, answers.MIN, 0, answers.WHOLE, 1], None),
-    "top": (first_two, answers.TOPPED, 1, 1, [2, 0, 1, answers.WHOLE], None),
+    "count": (counted, answers.COUNT_OF_ROWS, 0, 1, [1], None),
+    "sum": (summed, answers.SUMMED, 1, 1, [1, answers.SUM, 0, answers.WHOLE_NUMBER, 1], SUM),
+    "min": (least, answers.BAGGED, 1, 1, [1, answers.MIN, 0, answers.WHOLE_NUMBER, 1], None),
+    "top": (first_two, answers.TOPPED, 1, 1, [2, 0, 1, answers.WHOLE_NUMBER], None),
     "each": (each, answers.DISTINCT_BY_VALUE, 1, 1, [0], None),
 }
 
@@ -83,7 +85,7 @@ class Key:
     def __init__(self, kind, depth, short=0):
         self.answer, op, lanes, outs, spec, folds = KINDS[kind]
         self.bench = bench = Bench(depth)
-        h.reserve(bench.W, h.Worker(bench.W).want, 16)
+        h.reserve(bench.W, Worker(bench.W).want, 16)
         self.w, self.w1 = 2 + lanes, 2 + outs
         widths = [self.w, self.w1] + ([2 + folds[0]] if folds else [])
         self.nd = bench.node(kinds.REDUCE, 1, widths, lanes=1 + outs, folds=bench.heap.keep(folds) if folds else 0)
@@ -91,6 +93,7 @@ class Key:
         node.op, node.spec, node.short, node.kept = op, bench.heap.keep(spec), short, int(not short)
         node.depth = 0 if short else depth
         node.edge_count = 1  # so that what is said is emitted
+        node.choice.bits = bits_of(Reduction(op, int(node.depth), False, True, lanes, frozenset(spec[1:2])))
         self.tb = bench.table(self.nd)
         self.rc = bench.record(self.tb, (4,))
         self.sg = int(t.segment_of(self.tb, self.rc, 0))
@@ -193,9 +196,9 @@ def test_an_accumulator_that_comes_back_to_zero_is_forgotten():
         key.visit()
         key.bench.next_slice()
     accumulators.touch_input(key.bench.W, key.tb, key.rc, key.sg, key.w)
-    s.touch(key.bench.W, int(t.segment_of(key.tb, key.rc, 1)), key.w1)
+    touch(key.bench.W, int(t.segment_of(key.tb, key.rc, 1)), key.w1)
     families = [int(t.segment_of(key.tb, key.rc, f)) for f in range(3)]
-    assert [int(h.Vector(sg).length) for sg in families] == [0, 0, 0] and t.Table(key.tb).folds
+    assert [int(Vector(sg).length) for sg in families] == [0, 0, 0] and t.Table(key.tb).folds
 
 
 # ---- drift: one program, three ways -------------------------------------------------------------------

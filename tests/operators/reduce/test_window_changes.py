@@ -11,7 +11,7 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.nodes import Frame, WindowFunction
 from ebbflow.errors import NumberOverflow
 from ebbflow.runtime.local import LocalRuntime
-from ebbflow.runtime.oracle import evaluate
+from ebbflow.runtime.oracle.moment import evaluate
 from tests.meaning.programs import Sketch, schema
 
 RUNNING, ROWS = Frame("range", None, 0), Frame("rows", None, 0)
@@ -35,6 +35,8 @@ ASKED = {
         over("nth_value", "c", Frame("rows", -4, -2), number=2),
         over("count", "c", Frame("rows", -4, -2)),
     ],
+    "marks": [over("count", "c", ROWS)],
+    "marks and neighbours": [over("count", "c", ROWS), over("sum", "c", ROWS), over("lead", "b", number=1)],
     "rest": [over("sum", "c", Frame("range", 0, None)), over("min", "c", Frame("rows", 1, None))],
     "peers": [over("count_rows", None, Frame("range", 0, 0)), over("max", "c", Frame("range", 0, 0))],
     "extremes": [over("max", "c", RUNNING), over("first_value", "c", RUNNING)],
@@ -59,6 +61,7 @@ def test_a_change_is_answered_as_if_everything_were_computed(asked, order):
             gone = time and rng.random() < 0.5 and list(here)
             row = rng.choice(sorted(gone)) if gone else (rng.randint(0, 12), rng.randint(0, 4))
             row = row if gone or rng.random() < 0.9 else (NULL, NULL)
+            row = (row[0], NULL) if "marks" in asked and not gone and rng.random() < 0.7 else row
             diff = -1 if gone else rng.choice([1, 1, 1, 2, -1 if time % 5 == 4 else 1])
             here[row] += diff
             here = Counter({row: count for row, count in here.items() if count})
@@ -99,6 +102,26 @@ def test_one_change_among_many_rows_costs_little_more_than_among_few(asked, plac
     few, _ = work_of(1_000, asked, place)
     many, _ = work_of(100_000, asked, place)
     assert many <= few + 60, (few, many)  # a hundred times as many rows: some comparisons more
+
+
+@pytest.mark.parametrize("moved", [10, 1_000])
+def test_a_mark_that_moves_costs_the_rows_that_it_passes(moved):
+    """One row has a value, all others null; it moves, and another row comes far away, all at one time."""
+    s, n = Sketch(), 100_000
+    out = s.window(s.input("x", schema(b=LONG, c=LONG)), (), "b", over("count", "c", ROWS))
+    s.output("out", out)
+    runtime = LocalRuntime(s.graph, workers=1, pool=Pool())
+    rows = np.stack([np.arange(n), np.full(n, NULL)]).astype(np.int64)
+    marks = np.array([[n // 2, n // 2 + moved, 5], [1, 1, NULL]], np.int64)
+    steps = [(rows, np.ones(n, np.int64)), (marks[:, :1], np.ones(1, np.int64)), (marks, np.array([-1, 1, 1]))]
+    for time, (fed, diffs) in enumerate(steps):
+        before = runtime.counters()["replayed"]
+        runtime.feed("x", fed, np.full((fed.shape[1], 1), time, np.int64), diffs)
+        runtime.advance({"x": ((time + 1,),)})
+        changes = sum(np.abs(runtime.take("out")[2]))
+    assert runtime.counters()["replayed"] - before < 4 * moved + 300
+    assert changes == 2 * moved + 3  # those it passes, the mark, twice, and the row that came
+    runtime.close()
 
 
 def test_a_number_in_front_of_all_changes_all():

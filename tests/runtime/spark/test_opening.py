@@ -8,9 +8,9 @@ import ebbflow as ebb
 from ebbflow.errors import CheckpointDiffers, MissingJava, NotACheckpoint, PlanError, TypeMismatch, UnknownOption
 from ebbflow.runtime.spark import session
 from ebbflow.runtime.spark.cluster import Here
+from ebbflow.runtime.spark.hosting import Process
 from ebbflow.runtime.spark.opening import temporary
 from ebbflow.runtime.spark.runtime import SparkRuntime
-from ebbflow.runtime.spark.task import Process
 
 
 def program(extra=False):

@@ -13,8 +13,8 @@ from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import outbox
 from ebbflow.runtime.spark import blobs, pack, texts
 from ebbflow.runtime.spark.cluster import Here
+from ebbflow.runtime.spark.hosting import refusal_from
 from ebbflow.runtime.spark.runtime import SparkRuntime
-from ebbflow.runtime.spark.task import refusal_from
 from tests.engine.test_host import program
 from tests.meaning.programs import Sketch
 

@@ -9,7 +9,8 @@ import pytest
 import ebbflow as ebb
 from ebbflow.errors import EbbflowError, FunctionFailed, NumberOverflow
 from ebbflow.runtime.spark.cluster import SparkCluster, seat
-from ebbflow.runtime.spark.runtime import SparkRuntime, Step
+from ebbflow.runtime.spark.runtime import SparkRuntime
+from ebbflow.runtime.spark.step import Step
 from tests.meaning.cases import make_case
 from tests.meaning.runtimes import RUNTIMES, judge
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from ebbflow.durable.image import Pages
 from ebbflow.native.memory import Fixed
-from ebbflow.runtime.spark import runtime, task
+from ebbflow.runtime.spark import addresses, task
 from tests import simulated
 
 SEEDS, PARTS, FAULTS = 200, 8, 200  # faults in each part, at least
@@ -29,21 +30,21 @@ def test_a_driver_that_dies_anywhere_is_among_them():
 
 def test_a_program_lies_where_the_driver_has_nothing(monkeypatch):
     nobodys = 0x5200_0000_0000  # nor do other tests of this process have anything there
-    drawn = [nobodys + 5 * runtime.GIB, nobodys + 50 * runtime.GIB]
+    drawn = [nobodys + 5 * addresses.GIB, nobodys + 50 * addresses.GIB]
     draws = iter([drawn[0], drawn[0], drawn[1]])
-    monkeypatch.setattr(runtime.random.SystemRandom, "randrange", lambda self, first, end, step: next(draws))
-    taken = Fixed(drawn[0] + runtime.GIB, 4096)
-    assert runtime.anywhere(2, runtime.GIB) == (drawn[1], runtime.GIB)
-    monkeypatch.setattr(runtime.random.SystemRandom, "randrange", lambda self, first, end, step: drawn[0])
-    assert runtime.anywhere(2, runtime.GIB) == (drawn[0], runtime.GIB)  # what lies there may give way
+    monkeypatch.setattr(addresses.random.SystemRandom, "randrange", lambda self, first, end, step: next(draws))
+    taken = Fixed(drawn[0] + addresses.GIB, 4096)
+    assert addresses.anywhere(2, addresses.GIB) == (drawn[1], addresses.GIB)
+    monkeypatch.setattr(addresses.random.SystemRandom, "randrange", lambda self, first, end, step: drawn[0])
+    assert addresses.anywhere(2, addresses.GIB) == (drawn[0], addresses.GIB)  # what lies there may give way
     taken.close()
-    assert runtime.is_free(drawn[0], 2 * runtime.GIB)
+    assert addresses.is_free(drawn[0], 2 * addresses.GIB)
 
 
 def test_many_heaps_are_smaller():
-    base, reserve = runtime.anywhere(4096, runtime.RESERVE)
-    assert runtime.GIB <= reserve < runtime.RESERVE
-    assert base >= runtime.LOWEST and base + 4096 * reserve <= runtime.HIGHEST
+    base, reserve = addresses.anywhere(4096, addresses.RESERVE)
+    assert addresses.GIB <= reserve < addresses.RESERVE
+    assert base >= addresses.LOWEST and base + 4096 * reserve <= addresses.HIGHEST
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_many_heaps_are_smaller():
 )
 def test_a_careless_task_is_found_out(spoil, monkeypatch):
     if spoil == "cached by shard":
-        monkeypatch.setattr(task.Pages, "catch_up", lambda self, chain, read: None)
+        monkeypatch.setattr(Pages, "catch_up", lambda self, chain, read: None)
     else:
         monkeypatch.setattr(task.blobs, "canonical", lambda rows: tuple(map(task.np.array, rows)))
     with pytest.raises(Exception):  # wrong answers, or state that makes no sense

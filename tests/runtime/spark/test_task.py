@@ -5,8 +5,8 @@ import numpy as np
 import ebbflow as ebb
 from ebbflow.runtime.local import LocalRuntime
 from ebbflow.runtime.spark.cluster import Here
+from ebbflow.runtime.spark.hosting import Process
 from ebbflow.runtime.spark.runtime import SparkRuntime
-from ebbflow.runtime.spark.task import Process
 
 MAY_HOLD = 1 << 20
 

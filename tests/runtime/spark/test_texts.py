@@ -5,7 +5,7 @@ import pytest
 
 from ebbflow.columns.text_pool import Pool
 from ebbflow.errors import PlanError
-from ebbflow.runtime.spark.texts import Texts, add_texts, all_ids, part_of
+from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 
 
 def test_text_is_the_same_under_the_same_id_in_another_pool():
@@ -13,7 +13,7 @@ def test_text_is_the_same_under_the_same_id_in_another_pool():
     ids = here.encode_texts(["", "a", "é" * 40, "flow"])
     assert (np.sort(add_texts(there, part_of(here, ids))) == np.sort(ids)).all()
     assert there.decode(ids).to_pylist() == ["", "a", "é" * 40, "flow"]
-    assert (all_ids(there) == np.sort(ids)).all()
+    assert (there.ids() == np.sort(ids)).all()
 
 
 def test_what_not_everybody_knows_is_fresh():

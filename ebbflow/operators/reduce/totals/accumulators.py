@@ -10,27 +10,26 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import FLOAT_WORDS, INT_WORDS, float_add, float_merge, int_add, int_merge
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import WIDE_WORDS, wide_add, wide_merge
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 from ebbflow.native.structs import Struct, Words, several
-from ebbflow.trace.heap import (
-    Segment,
-    Worker,
-    is_large,
-    reserve,
-    rounds_precede,
-    size_bits,
-)
-from ebbflow.trace.segment import BIAS, VALUE, Entry, diff_of, grow_segment, save, shrink, touch
-from ebbflow.trace.spine import SUMS_FAMILY
+from ebbflow.trace.append import grow_segment, save, touch
+from ebbflow.trace.diff_limits import is_large, size_bits
+from ebbflow.trace.folding import shrink
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.merge_pass import SUMS_FAMILY
+from ebbflow.trace.rounds import rounds_precede
+from ebbflow.trace.segment import BIAS, VALUE, Entry, diff_of
 from ebbflow.trace.table import Marks, Record, Table
+from ebbflow.trace.worker_fields import Segment, Worker
 
 
 class SumColumn(Struct):
     """A column to add up."""
 
-    lane: int  # which value lane
-    shape: int  # INT_SUM or FLOAT_SUM or ONLY_COUNT
+    lane: int  # which value lane; of a decimal that is two words, the first
+    shape: int  # INT_SUM, FLOAT_SUM, WIDE_SUM or ONLY_COUNT
     at: int  # where in the accumulator its words begin
 
 
@@ -42,7 +41,7 @@ class Sums(Struct):
     columns: SumColumn = several(0)
 
 
-ONLY_COUNT, INT_SUM, FLOAT_SUM = 0, 1, 2
+ONLY_COUNT, INT_SUM, FLOAT_SUM, WIDE_SUM = 0, 1, 2, 3
 
 
 @kernel
@@ -65,6 +64,9 @@ def add_row(spec: Sums, acc: Words, values: Words, diff: int) -> int:
                 bits |= size_bits(at[INT_WORDS])
             elif c.shape == FLOAT_SUM:
                 float_add(at + 1, x, diff)
+            elif c.shape == WIDE_SUM:
+                wide_add(at + 1, x, values[c.lane + 1], diff)
+                bits |= size_bits(at[WIDE_WORDS])
         c = c[1]
     return bits
 
@@ -109,6 +111,8 @@ def add_sums(spec: Sums, acc: Words, other: Words) -> None:
             int_merge(acc + at + 1, other + at + 1)
         elif c.shape == FLOAT_SUM:
             float_merge(acc + at + 1, other + at + 1)
+        elif c.shape == WIDE_SUM:
+            wide_merge(acc + at + 1, other + at + 1)
         c = c[1]
 
 
@@ -203,6 +207,6 @@ def sums_spec(columns) -> list[int]:
     at = 1
     for lane, shape in columns:
         words += [lane, shape, at]
-        at += 1 + {ONLY_COUNT: 0, INT_SUM: INT_WORDS, FLOAT_SUM: FLOAT_WORDS}[shape]
+        at += 1 + {ONLY_COUNT: 0, INT_SUM: INT_WORDS, FLOAT_SUM: FLOAT_WORDS, WIDE_SUM: WIDE_WORDS}[shape]
     words[0] = at
     return words

@@ -13,13 +13,10 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.structs import Words
 from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import DISTINCT, SUMMED, answer_sums
-from ebbflow.trace.heap import (
-    Worker,
-    copy_words,
-    drop_vector,
-    reserve,
-)
+from ebbflow.operators.reduce.choose import TOTALS
+from ebbflow.trace.heap import copy_words, drop_vector, reserve
 from ebbflow.trace.tally import HUGE, Tally, Total
+from ebbflow.trace.worker_fields import Worker
 
 SORTED_BY_HAND = 24  # entries of a moment that are sorted by key before their corrections are emitted
 ROWS_AT_ONCE = 1 << 15  # that closing a moment emits before it pauses, so that they can be sent on
@@ -157,6 +154,7 @@ def close_moment(worker: Worker, node: Node, tally: Tally) -> bool:
     p = v.pointer
     worker.evals += (stop - at) // step
     worker.visits += (stop - at) // step
+    node.choice.counts[TOTALS] += (stop - at) // step
     if node.op != SUMMED:
         emit_counts(worker, node, rank, nk, p + at, (stop - at) // step, step)
         at = stop

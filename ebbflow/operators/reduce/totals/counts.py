@@ -13,38 +13,27 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import BLOCK_ROWS, Block
-from ebbflow.operators.node import (
-    Node,
-)
-from ebbflow.operators.reduce.answers import COUNTED
+from ebbflow.operators.node import Node
+from ebbflow.operators.reduce.answers import COUNT_OF_ROWS
+from ebbflow.operators.reduce.choose import TOTALS
 from ebbflow.operators.reduce.totals.close import SORTED_BY_HAND, sort_open
-from ebbflow.trace.heap import (
-    COUNT_OVERFLOW,
-    DIFF_OVERFLOW,
-    NO_NODE,
-    Worker,
-    fail,
-    fail_of_row,
-    hash_word,
-    is_large,
-    reserve,
-    size_bits,
-)
+from ebbflow.trace.diff_limits import is_large, size_bits
+from ebbflow.trace.failures import COUNT_OVERFLOW, DIFF_OVERFLOW, NO_NODE, fail
+from ebbflow.trace.hashing import hash_word
+from ebbflow.trace.heap import reserve
+from ebbflow.trace.refused_rows import fail_of_row
 from ebbflow.trace.segment import DIFF_AT_MOST
-from ebbflow.trace.tally import (
-    NEW,
-    Tally,
-    Total,
-)
+from ebbflow.trace.tally import NEW, Tally, Total
+from ebbflow.trace.worker_fields import Worker
 
-ENTRY = 3  # words of an entry: stamp, key, count
-ROW = 5  # words of a row in a buffer: rounds, rank, diff, key, count
+ENTRY_WORDS = 3  # words of an entry: stamp, key, count
+ROW_WORDS = 5  # words of a row in a buffer: rounds, rank, diff, key, count
 
 
 @inline
 def counts_by_lane(node: Node, tally: Tally) -> bool:
     """Whether a reduction counts by one lane, and the open moment has no more to emit than a block may add."""
-    if node.op != COUNTED or tally.keys != 1 or tally.words != 1 or node.lanes != 2:
+    if node.op != COUNT_OF_ROWS or tally.keys != 1 or tally.words != 1 or node.lanes != 2:
         return False
     return tally.open.length <= 2 * BLOCK_ROWS
 
@@ -65,7 +54,7 @@ def find_by_lane(tally: Tally, b: Block, n: int) -> None:
     for i in range(n):  # most are where their hash leads to: no branch, nobody could foretell it
         key = c[i * s]
         h = hash_word(key)
-        e = Total(slots + (h & mask) * ENTRY)
+        e = Total(slots + (h & mask) * ENTRY_WORDS)
         targets[i] = e
         far[m] = i
         other = key ^ e.lanes[0]
@@ -75,10 +64,10 @@ def find_by_lane(tally: Tally, b: Block, n: int) -> None:
         i = far[k]
         e = Total(targets[i])
         key = c[i * s]
-        at = (e - slots) // ENTRY
+        at = (e - slots) // ENTRY_WORDS
         while e.stamp != 0 and e.lanes[0] != key:
             at = (at + 1) & mask
-            e = Total(slots + at * ENTRY)
+            e = Total(slots + at * ENTRY_WORDS)
         if e.stamp == 0:
             e.stamp = NEW
             e.lanes[0] = key
@@ -98,7 +87,7 @@ def direct_output(node: Node, tally: Tally, most: int) -> Node:
 
 
 @inline
-def count_moments(
+def count_moments(  # wide, long: rows and what is emitted lie column by column; a loop that all counting goes through
     worker: Worker,
     tally: Tally,
     ranks: Words,
@@ -118,7 +107,7 @@ def count_moments(
 
     needs:  the rows' entries in ROW_TARGETS; room for two rows of each open entry and of each of the n, `step` words
             from one to the next: time, diff, key and count of what is emitted go to stamps, signs, keys, counts.  In a
-            row of the buffer (ROW words) the stamp is a rank, else it is the time of the rank, at times + rank.
+            row of the buffer (ROW_WORDS words) the stamp is a rank, else it is the time of the rank, at times + rank.
     leaves: how many rows were emitted.
     """
     targets = Block(worker.block).row_targets
@@ -143,7 +132,7 @@ def count_moments(
             if sorts and 1 < m and m <= SORTED_BY_HAND:
                 sort_open(opened, m, 2, 1)
             if m:
-                stamp = rank if step == ROW else times[rank]
+                stamp = rank if step == ROW_WORDS else times[rank]
                 for at in range(opened, end, 2):
                     p = Words(at)
                     e = Total(p[0])
@@ -155,14 +144,14 @@ def count_moments(
                     d = 1 | ((was - 1 - now) >> 63)
                     # no branches, which nobody could foretell: a row is written anyway, and counts if it is one
                     changed = step & ((low - high) >> 63)
-                    if step == ROW:
+                    if step == ROW_WORDS:
                         stamps[j - 1] = 0
                     stamps[j] = stamp
                     signs[j] = d
                     keys[j] = key
                     counts[j] = low
                     j += changed & ((low | -low) >> 63)
-                    if step == ROW:
+                    if step == ROW_WORDS:
                         stamps[j - 1] = 0
                     stamps[j] = stamp
                     signs[j] = -d
@@ -219,6 +208,7 @@ def run_counts(
     """Take in a block's rows, whose times do not fall and whose entries are in ROW_TARGETS; counts are by one lane."""
     tally = node.tally
     most = tally.open.length + 2 * n  # two rows of each entry
+    node.choice.counts[TOTALS] -= worker.visits
     to = direct_output(node, tally, most)
     if to:
         at = to.direct_at + to.direct_rows
@@ -231,10 +221,11 @@ def run_counts(
         worker.inserts += emitted
     else:
         v = node.buffer
-        at = reserve(worker, v, v.length + most * ROW) + v.length
+        at = reserve(worker, v, v.length + most * ROW_WORDS) + v.length
         emitted = count_moments(
-            worker, tally, ranks, rstep, diffs, dstep, sign, n, Words(0), at + 1, at + 2, at + 3, at + 4, ROW
+            worker, tally, ranks, rstep, diffs, dstep, sign, n, Words(0), at + 1, at + 2, at + 3, at + 4, ROW_WORDS
         )
-        v.length += emitted * ROW
+        v.length += emitted * ROW_WORDS
+    node.choice.counts[TOTALS] += worker.visits
     if worker.error_node == NO_NODE:
         worker.error_node = node.number

@@ -14,11 +14,11 @@ from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane, store_lane
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import MOST_GROUPS, Block, copy_row
-from ebbflow.trace.heap import Worker
 from ebbflow.trace.tally import Tally, entry_of, room_for
+from ebbflow.trace.worker_fields import Worker
 
 WORTH_GROUPS = 32  # rows
-SMALL = 54  # bits of a number, so that a block of them adds up to a word
+SMALL_BITS = 54  # bits of a number, so that a block of them adds up to a word
 
 
 @inline
@@ -137,7 +137,7 @@ def add_groups(b: Block, c: int, n: int, found: int, at: int, diff: int) -> bool
     for i in range(n):
         x = load_lane(c + i)
         bits |= x ^ (x >> 63)
-    if bits >> SMALL:
+    if bits >> SMALL_BITS:
         return False
     groups = b.hashes
     for g in range(0, found, 4):

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 from ebbflow.columns.exact_sums import INT_WORDS, add_word, float_add, int_add
 from ebbflow.columns.schema import NULL
+from ebbflow.columns.wide_sums import WIDE_WORDS, wide_add
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import load_lane
 from ebbflow.native.structs import Words
 from ebbflow.operators.block import BLOCK_ROWS, Block, hash_block
 from ebbflow.operators.node import Node, bucket_for, row_lanes
 from ebbflow.operators.reduce.answers import SUMMED
-from ebbflow.operators.reduce.totals.accumulators import (
-    FLOAT_SUM,
-    INT_SUM,
-    SumColumn,
-    Sums,
-)
+from ebbflow.operators.reduce.totals.accumulators import FLOAT_SUM, INT_SUM, WIDE_SUM, SumColumn, Sums
 from ebbflow.operators.reduce.totals.close import close_moment
-from ebbflow.operators.reduce.totals.counts import ENTRY, counts_by_lane, find_by_lane, run_counts
+from ebbflow.operators.reduce.totals.counts import ENTRY_WORDS, counts_by_lane, find_by_lane, run_counts
 from ebbflow.operators.reduce.totals.few_keys import (
     add_groups,
     find_entries,
@@ -32,30 +28,13 @@ from ebbflow.operators.reduce.totals.few_keys import (
     find_groups,
     takes_groups,
 )
-from ebbflow.trace.heap import (
-    COUNT_OVERFLOW,
-    DIFF_OVERFLOW,
-    Worker,
-    copy_words,
-    drop_vector,
-    fail,
-    fail_of_row,
-    is_large,
-    release,
-    reserve,
-    size_bits,
-)
+from ebbflow.trace.diff_limits import is_large, size_bits
+from ebbflow.trace.failures import COUNT_OVERFLOW, DIFF_OVERFLOW, fail
+from ebbflow.trace.heap import copy_words, drop_vector, release, reserve
+from ebbflow.trace.refused_rows import fail_of_row
 from ebbflow.trace.segment import DIFF_AT_MOST
-from ebbflow.trace.tally import (
-    HUGE,
-    NEW,
-    Tally,
-    Total,
-    begin_log,
-    entry_words,
-    open_entry,
-    room_for,
-)
+from ebbflow.trace.tally import HUGE, NEW, Tally, Total, begin_log, entry_words, open_entry, room_for
+from ebbflow.trace.worker_fields import Worker
 
 BEYOND_CACHE = 1 << 16  # words of a table whose entries are not at hand
 
@@ -70,7 +49,7 @@ def find_targets(worker: Worker, tally: Tally, b: Block, n: int) -> None:
     nk = tally.keys
     width = entry_words(tally)
     mask = tally.mask
-    if nk == 1 and width == ENTRY and mask * width <= BEYOND_CACHE:
+    if nk == 1 and width == ENTRY_WORDS and mask * width <= BEYOND_CACHE:
         find_by_lane(tally, b, n)
         return
     slots = tally.slots
@@ -136,7 +115,7 @@ def are_natural(p: Words, n: int) -> bool:
 
 
 @kernel
-def add_column(
+def add_column(  # wide: a column as it lies, with its diffs
     col: SumColumn, b: Block, nk: int, diffs: Words, dstep: int, sign: int, start: int, end: int, once: int
 ) -> int:
     """Add the values of a column, in some rows of a block, to their entries' sums.
@@ -179,6 +158,10 @@ def add_column(
                 bits |= size_bits(acc[0])
                 if shape == FLOAT_SUM:
                     float_add(acc + 1, x, d)
+                elif shape == WIDE_SUM:
+                    second = b.columns[nk + col.lane + 1]
+                    wide_add(acc + 1, x, second.at[i * second.step], d)
+                    bits |= size_bits(acc[WIDE_WORDS])
     return bits
 
 
@@ -193,6 +176,8 @@ def refuse_entry(worker: Worker, node: Node, tally: Tally, e: Total) -> None:
             bits |= size_bits(at[c.at])
             if c.shape == INT_SUM:
                 bits |= size_bits(at[c.at + INT_WORDS])
+            elif c.shape == WIDE_SUM:
+                bits |= size_bits(at[c.at + WIDE_WORDS])
             c = c[1]
     if is_large(bits) and worker.error == 0:
         worker.key_at = e.lanes
@@ -200,7 +185,7 @@ def refuse_entry(worker: Worker, node: Node, tally: Tally, e: Total) -> None:
 
 
 @inline
-def take_rows(
+def take_rows(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker, node: Node, tally: Tally, b: Block, diffs: Words, dstep: int, sign: int, start: int, end: int
 ) -> None:
     """Take in rows of the open moment, whose entries are in ROW_TARGETS."""
@@ -230,7 +215,7 @@ def take_rows(
 
 
 @kernel
-def add_to_groups(
+def add_to_groups(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker, node: Node, tally: Tally, b: Block, groups: int, diffs: Words, dstep: int, sign: int, n: int
 ) -> None:
     """Add the values of such a block to the sums of its groups."""
@@ -251,7 +236,7 @@ def add_to_groups(
 
 
 @kernel
-def take_groups(
+def take_groups(  # wide: rows as they lie, with their ranks and diffs
     worker: Worker, node: Node, tally: Tally, b: Block, groups: int, diffs: Words, dstep: int, sign: int, n: int
 ) -> None:
     """Take in a block of the open moment, whose rows are in groups and come equally often."""

@@ -10,8 +10,8 @@ from ebbflow.columns.exact_sums import FLOAT_WORDS, INT_WORDS, float_read
 from ebbflow.columns.schema import NULL
 from ebbflow.operators import node as kinds
 from ebbflow.operators.reduce.totals import accumulators
-from ebbflow.trace import heap as h
 from ebbflow.trace import table as t
+from ebbflow.trace.worker_fields import Vector, Worker
 from tests.trace.heaps import Bench, lane, real
 
 SHAPES = [accumulators.INT_SUM, accumulators.FLOAT_SUM, accumulators.ONLY_COUNT]
@@ -92,7 +92,7 @@ def test_what_waits_is_added_to_the_accumulator_of_its_rounds(slices):
     key.touch()
     bench, everything = key.bench, [row for rows in slices for row in rows]
     assert bench.entries(key.sg, WIDTH) == []  # no row is left
-    assert h.Vector(key.acc).length <= 3
+    assert Vector(key.acc).length <= 3
     for rounds in range(4):
         check(key, key.total(rounds), [row for row in everything if row[0] <= rounds])
 
@@ -108,7 +108,7 @@ def test_rows_removed_in_any_order_and_any_cuts_leave_nothing(rows, random, cuts
     for start in range(0, len(everything), size):
         key.add(everything[start : start + size])
     key.touch()
-    assert h.Vector(key.acc).length == 0 and h.Vector(key.acc).capacity == 0
+    assert Vector(key.acc).length == 0 and Vector(key.acc).capacity == 0
     assert not any(key.total(9))
     assert key.bench.header.live <= live + 64  # nothing but the header's own vectors
 
@@ -140,7 +140,7 @@ def test_sums_in_the_small():
     check(key, key.total(5), [(0, 1, 10, 0.5, None), (1, 1, None, 0.25, 7)])
     key.add([(0, -1, 10, 0.5, None), (1, -1, None, 0.25, 7)])
     key.touch()
-    assert h.Vector(key.acc).length == 0
+    assert Vector(key.acc).length == 0
 
 
 @pytest.mark.interpreted
@@ -149,9 +149,9 @@ def test_an_accumulator_is_saved_before_an_advance_changes_it():
     key.add([(0, 1, 10, 1.0, 1)])
     key.bench.header.first, key.bench.header.saves_segments = key.bench.header.step, 1
     key.touch()
-    kept = key.bench.vector(h.Worker(key.bench.W).undo)
+    kept = key.bench.vector(Worker(key.bench.W).undo)
     words = 2 + SPEC[0]
     assert kept[:3] == [key.acc, words, 1] and kept[3 + words :] == [key.sg, 0, 0]
     key.add([(0, 1, 20, 1.0, 1)])
     key.touch()
-    assert key.bench.vector(h.Worker(key.bench.W).undo) == kept
+    assert key.bench.vector(Worker(key.bench.W).undo) == kept

@@ -11,10 +11,11 @@ from ebbflow.native.kernel import address_of
 from ebbflow.operators import block
 from ebbflow.operators import consolidate as c
 from ebbflow.operators import node as kinds
-from ebbflow.operators.reduce.answers import COUNTED
+from ebbflow.operators.reduce.answers import COUNT_OF_ROWS
 from ebbflow.operators.reduce.totals import close, counts, fold
-from ebbflow.trace import heap as h
 from ebbflow.trace import tally as t
+from ebbflow.trace.failures import DIFF_OVERFLOW
+from ebbflow.trace.worker_fields import Worker
 from tests.trace.heaps import Bench
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 6), st.sampled_from([1, 1, -1, -1, 4])), max_size=40)
@@ -28,7 +29,7 @@ class Counts:
         W = self.bench.W
         self.nd, self.output = self.bench.node(kinds.REDUCE, lanes=2), self.bench.node(kinds.OUTPUT, lanes=2)
         self.ty = self.bench.heap.zeros(t.Tally.SIZE)
-        kinds.Node(self.nd).op, kinds.Node(self.nd).tally, kinds.Node(self.output).raw = COUNTED, self.ty, 1
+        kinds.Node(self.nd).op, kinds.Node(self.nd).tally, kinds.Node(self.output).raw = COUNT_OF_ROWS, self.ty, 1
         t.Tally(self.ty).keys, t.Tally(self.ty).words, t.Tally(self.ty).mask = 1, 1, -1
         t.Tally(self.ty).sorts, t.Tally(self.ty).output = int(sorts), self.output
         self.place = np.full((4, (room or 0) + 3), 99, np.int64)
@@ -44,7 +45,7 @@ class Counts:
         """A block through the kernel."""
         H, W = self.bench.H, self.bench.W
         held = [np.array(column, np.int64) for column in (ranks, keys, diffs)]
-        columns = block.Block(h.Worker(W).block).columns
+        columns = block.Block(Worker(W).block).columns
         H[columns], H[columns + 1] = address_of(held[1]), 1
         fold.run_block(W, self.nd, address_of(held[0]), 1, address_of(held[2]), 1, sign, len(keys))
 
@@ -145,7 +146,7 @@ def test_many_keys_that_share_slots_are_found_and_made(many):
 def test_a_row_that_comes_too_often_fails_and_what_was_found_is_written_down():
     totals = Counts()
     totals.run([1, 2, 3], [5, 5, 6], [1, 1 << 50, 1])
-    assert totals.bench.header.error == h.DIFF_OVERFLOW and totals.bench.header.error_rank == 2
+    assert totals.bench.header.error == DIFF_OVERFLOW and totals.bench.header.error_rank == 2
     t.undo_tally(totals.bench.W, totals.ty)
     assert not any(totals.content().values())
 
@@ -180,7 +181,7 @@ def test_blocks_go_to_the_place_until_it_is_full_and_then_wait_behind_it(lanes, 
     rows = np.array([[10 * k + i for i in range(9)] for k in range(lanes)], np.int64).reshape(lanes, 9)
     ranks, diffs = np.array([1, 1, 2, 2, 3, 3, 3, 3, 3]), np.array([1, -1, 2, 1, 1, 0, 1, 1, 1])
     wanted = [(*rows[:, i].tolist(), int(times[ranks[i] - 1]), -int(diffs[i])) for i in range(9) if diffs[i]]
-    columns = block.Block(h.Worker(W).block).columns
+    columns = block.Block(Worker(W).block).columns
     for start, n in ((0, 4), (4, 1), (5, 2), (7, 2)):
         for k in range(lanes):
             block.set_column(columns, k, address_of(rows[k]) + start, 1)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import ebbflow as ebb
 from ebbflow.columns.schema import NULL
-from ebbflow.expressions.interpreter import BLOCK_ROWS
+from ebbflow.expressions.opcodes import BLOCK_ROWS
 from ebbflow.native.kernel import address_of
 from ebbflow.operators import block
 from ebbflow.operators.reduce.totals.few_keys import (
     MOST_GROUPS,
-    SMALL,
+    SMALL_BITS,
     WORTH_GROUPS,
     add_groups,
     are_equal,
@@ -68,7 +68,9 @@ def test_lanes_that_lie_apart_and_rows_without_a_key_have_no_groups():
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 6), st.integers(-(2**SMALL), 2**SMALL - 1)), min_size=32, max_size=BLOCK_ROWS),
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(-(2**SMALL_BITS), 2**SMALL_BITS - 1)), min_size=32, max_size=BLOCK_ROWS
+    ),
     st.sampled_from([1, -1, 3, -(2**31)]),
 )
 def test_what_a_group_gets_of_a_column_is_the_sum_of_its_values(rows, diff):
@@ -89,7 +91,7 @@ def test_what_a_group_gets_of_a_column_is_the_sum_of_its_values(rows, diff):
     assert made.at("row_targets", len(rows)) == [where[key] for key, _ in rows]
 
 
-@pytest.mark.parametrize("odd", [NULL, 2**SMALL, -(2**SMALL) - 1, 2**63 - 1])
+@pytest.mark.parametrize("odd", [NULL, 2**SMALL_BITS, -(2**SMALL_BITS) - 1, 2**63 - 1])
 def test_a_column_with_a_null_or_a_large_number_is_left_alone(odd):
     made = Block([7] * 40)
     values, entry = np.ones(40, np.int64), np.zeros(WORDS, np.int64)

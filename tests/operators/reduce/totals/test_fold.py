@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ebbflow as ebb
-from ebbflow.expressions.interpreter import BLOCK_ROWS
+from ebbflow.expressions.opcodes import BLOCK_ROWS
 from ebbflow.operators.reduce.totals import close, fold
 from tests.trace.heaps import Bench
 

@@ -8,22 +8,19 @@ Rule: the slow answer. The engine's is compared with it, row for row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ebbflow.columns.schema import DOUBLE, NULL, Schema
 from ebbflow.dataflow import nodes as n
-
-Record = tuple[int, ...]
+from ebbflow.runtime.oracle.groups import aggregate
+from ebbflow.runtime.oracle.histories import Collection, Record
+from ebbflow.runtime.oracle.values import Values, float_lane
 
 
 class Partition:
-    """The rows of one key in the order of a window.
+    """The rows of one key in the order of a window."""
 
-    values: converts lanes, as the oracle has it.  aggregate: an aggregate of a group of rows.  lane: of a double.
-    """
-
-    def __init__(self, schema: Schema, window: n.Window, group: dict[Record, int], values: Any):
+    def __init__(self, schema: Schema, window: n.Window, group: Collection, values: Values):
         self.schema, self.window, self.values = schema, window, values
         present = sorted((row for row, count in group.items() if count > 0), key=self._place)
         self.rows = [row for row in present for _ in range(group[row])]
@@ -77,9 +74,7 @@ class Partition:
             bound = lane + int(moved)
         return (Ordered(bound, False, down, last),)
 
-    def answer(
-        self, i: int, function: n.WindowFunction, aggregate: Callable[..., int], double: Callable[[float], int]
-    ) -> int:
+    def answer(self, i: int, function: n.WindowFunction) -> int:
         rows, total, before = self.rows, len(self.rows), [j for j, key in enumerate(self.keys) if key < self.keys[i]]
         match function.op:
             case "row_number":
@@ -89,9 +84,9 @@ class Partition:
             case "dense_rank":
                 return len({tuple(self.keys[j]) for j in before}) + 1
             case "percent_rank":
-                return double(len(before) / (total - 1) if total > 1 else 0.0)
+                return float_lane(len(before) / (total - 1) if total > 1 else 0.0)
             case "cume_dist":
-                return double(sum(not self.keys[i] < key for key in self.keys) / total)
+                return float_lane(sum(not self.keys[i] < key for key in self.keys) / total)
             case "ntile":
                 return self._tile(i, function.number)
             case "lead":
@@ -146,21 +141,12 @@ class Ordered:
 
 
 def windowed(
-    schema: Schema, rest: list[int], window: n.Window, group: dict, helpers: tuple
+    schema: Schema, rest: list[int], window: n.Window, group: Collection, values: Values
 ) -> list[tuple[Record, int]]:
-    """Every row of a group without its key, as often as it is there, with the results behind it.
-
-    helpers: the oracle's values, its aggregate, and the lane of a double.
-    """
-    values, aggregate, double = helpers
+    """Every row of a group without its key, as often as it is there, with the results behind it."""
     partition = Partition(schema, window, group, values)
-    return [
-        (
-            (
-                *(row[i] for i in rest),
-                *(partition.answer(place, function, aggregate, double) for function in window.functions),
-            ),
-            1,
-        )
-        for place, row in enumerate(partition.rows)
-    ]
+    found = []
+    for place, row in enumerate(partition.rows):
+        results = [partition.answer(place, function) for function in window.functions]
+        found.append(((*(row[i] for i in rest), *results), 1))
+    return found
