@@ -471,7 +471,8 @@ class Groups:
         bag = self.bag
         bag.flow.calls["top"] += 1
         values = [bag.value(given) for _, given in self.keys]
-        added = [(name, given) for (name, given), v in zip(self.keys, values) if v.op != "column" or v.parts[0] != name]
+        new = [v.op != "column" or v.parts[0] != name for (name, _), v in zip(self.keys, values)]
+        added = [key for key, is_new in zip(self.keys, new) if is_new]
         if any(name in bag.names for name, _ in added):
             raise Refused("a computed key in place of a column")
         order = []
@@ -496,8 +497,8 @@ class Groups:
                 rows.append(((*(fn(row) for _, fn in keyed), *row), copies))
         names = [*(name for name, _ in added), *bag.names]
         kinds = [*(kind for kind, _ in keyed), *bag.types]
-        blank = [set()] * len(added)
-        return Bag(bag.flow, names, kinds, total(rows), blank + bag.origins, blank + bag.roots)
+        origins, roots = ([one for one, is_new in zip(found, new) if is_new] for found in self._key_origins())
+        return Bag(bag.flow, names, kinds, total(rows), origins + bag.origins, roots + bag.roots)
 
 
 class Reversed(tuple):
