@@ -18,6 +18,7 @@ from ebbflow.expressions.statistics import OF_ONE, OF_TWO, Builder, composed
 from ebbflow.expressions.typed import Call, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.conditions import conjunction, same_value
 
 COMPOSED = (*OF_ONE, *OF_TWO)
 VALUE_BY = "pair"
@@ -98,8 +99,8 @@ def _kept(source: Relation, keys: tuple[Expr, ...], asked: Sequence[Asked]) -> R
         of = [("count_rows", None, LONG) if one.op == "count" else (one.op, there[width], one.type) for one in mine]
         group = a.Aggregate(once, there[:width], tuple(of))
         before = len(found.types)
-        same = [a.same(x, y) for x, y in zip(a.columns_of(found)[:width], a.columns_of(group, before)[:width])]
-        found = a.Join(found, group, "left", a.conjunction(same))
+        same = [same_value(x, y) for x, y in zip(a.columns_of(found)[:width], a.columns_of(group, before)[:width])]
+        found = a.Join(found, group, "left", conjunction(same))
         at |= {one: before + width + i for i, one in enumerate(mine)}
     columns = list(a.columns_of(found)[:width])
     shown: list[Expr] = []

@@ -19,7 +19,7 @@ from ebbflow.expressions.operations import common_type, typed
 from ebbflow.expressions.typed import Call, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.build import keys_of
+from ebbflow.relational.conditions import ALWAYS, SWAPPED, conjunction, keys_of
 from ebbflow.relational.refusals import refused
 
 
@@ -30,7 +30,7 @@ def asof(left: Relation, right: Relation, kind: str, parts: list[Expr], join: ex
             "an asof join keeps its left rows, or only those with a partner", join, "asof join, asof left join."
         )
     width = len(left.types)
-    keys, rest = keys_of(a.conjunction(parts), width)
+    keys, rest = keys_of(conjunction(parts), width)
     compared = _order(rest[0], width) if len(rest) == 1 else None
     if compared is None:
         raise refused(
@@ -44,7 +44,7 @@ def asof(left: Relation, right: Relation, kind: str, parts: list[Expr], join: ex
     known += [typed("not", (typed("is_null", (key,)),)) for _, key in keys]
     ones = a.Project(left, (*a.columns_of(left), *(key for key, _ in keys), mine, Literal(1 - first, LONG), nothing))
     blank = [Literal(None, type_) for type_ in left.types]
-    there = a.Filter(right, a.conjunction(known) or a.ALWAYS)
+    there = a.Filter(right, conjunction(known) or ALWAYS)
     twos = a.Project(there, (*blank, *(key for _, key in keys), theirs, Literal(first, LONG), theirs))
     both = a.Union((ones, twos))
     columns = a.columns_of(both)
@@ -59,18 +59,18 @@ def asof(left: Relation, right: Relation, kind: str, parts: list[Expr], join: ex
         typed("eq", (a.column(width + i, key.type), a.shifted(key, wide))) for i, (_, key) in enumerate(keys)
     ]
     equal.append(typed("eq", (a.column(wide - 1, theirs.type), a.shifted(theirs, wide))))
-    joined = a.Join(tested, once, kind, a.conjunction(equal))
+    joined = a.Join(tested, once, kind, conjunction(equal))
     return a.Project(joined, (*a.columns_of(joined)[:width], *a.columns_of(joined)[wide:]))
 
 
 def _order(part: Expr, width: int) -> tuple[str, Expr, Expr] | None:
     """(comparison, of the left, of the right), where a part compares the two sides."""
-    if not isinstance(part, Call) or part.op not in a.SWAPPED:
+    if not isinstance(part, Call) or part.op not in SWAPPED:
         return None
     op, (one, two) = part.op, part.args
     here, there = a.positions_in(one), a.positions_in(two)
     if here and there and min(here) >= width > max(there):
-        op, one, two, here, there = a.SWAPPED[op], two, one, there, here
+        op, one, two, here, there = SWAPPED[op], two, one, there, here
     if not here or not there or max(here) >= width or min(there) < width:
         return None
     kind = common_type([one.type, two.type])

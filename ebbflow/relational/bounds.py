@@ -19,6 +19,8 @@ from ebbflow.expressions.operations import cast, common_type, typed
 from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.conditions import SWAPPED, conjunction, conjuncts
+from ebbflow.relational.traversal import has_at_most_one_row, sources_of
 
 SO_FAR = Frame("rows", None, 0)
 
@@ -51,21 +53,21 @@ def bounded(relation: Relation) -> Bounded | None:
         case _:
             return None
     width = len(left.types)
-    if not a.has_at_most_one_row(right) or not _moves(right):
+    if not has_at_most_one_row(right) or not _moves(right):
         return None
     shown = tuple(a.over(column, given) for column in columns)
     if any(_reads_behind(column, width) for column in shown):
         return None
     kept: list[Expr] = []
     bounds: list[Bound] = []
-    for part in a.conjuncts(a.over(condition, given)):
+    for part in conjuncts(a.over(condition, given)):
         if not _reads_behind(part, width):
             kept.append(part)
         elif (found := _bound(part, width, right)) is not None:
             bounds.append(found)
         else:
             return None
-    rest = a.conjunction(kept)
+    rest = conjunction(kept)
     rows = left if rest is None else a.Filter(left, rest)
     return Bounded(rows, tuple(bounds), shown) if bounds else None
 
@@ -80,7 +82,7 @@ def in_order(found: Bounded) -> Relation:
 
 def _moves(relation: Relation) -> bool:
     """Whether it reads anything that changes."""
-    return isinstance(relation, a.Given | a.Loop) or any(map(_moves, a.sources_of(relation)))
+    return isinstance(relation, a.Given | a.Loop) or any(map(_moves, sources_of(relation)))
 
 
 def _reads_behind(expr: Expr, width: int) -> bool:
@@ -88,11 +90,11 @@ def _reads_behind(expr: Expr, width: int) -> bool:
 
 
 def _bound(part: Expr, width: int, right: Relation) -> Bound | None:
-    if not isinstance(part, Call) or part.op not in a.SWAPPED or a.outer_in(part):
+    if not isinstance(part, Call) or part.op not in SWAPPED or a.outer_in(part):
         return None
     (one, two), op = part.args, part.op
     if _reads_behind(one, width):
-        one, two, op = two, one, a.SWAPPED[op]
+        one, two, op = two, one, SWAPPED[op]
     places = a.positions_in(two)
     if _reads_behind(one, width) or not a.positions_in(one) or not places or min(places) < width:
         return None

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.bounds import bounded
-from ebbflow.relational.build import keys_of
+from ebbflow.relational.conditions import keys_of
+from ebbflow.relational.traversal import has_at_most_one_row, sources_of
 
 CONSTANT, GROUP, JOINED, MOVED_OVER, SIDE, ROUNDS, EVERYTHING = range(7)
 SAID = {
@@ -40,8 +41,8 @@ def costs_of(relation: Relation) -> dict[int, int]:
             case a.Join(left, right, kind, condition):
                 keys, rest = keys_of(condition, len(left.types))
                 cost = JOINED if keys else SIDE
-                one = CONSTANT if a.has_at_most_one_row(right) else cost
-                two = EVERYTHING if a.has_at_most_one_row(right) and not keys else cost
+                one = CONSTANT if has_at_most_one_row(right) else cost
+                two = EVERYTHING if has_at_most_one_row(right) and not keys else cost
                 walk(left, max(above, CONSTANT if kind == "semi" and not rest and keys else one))
                 walk(right, max(above, two))
             case a.Single(source) | a.Window(source):
@@ -50,7 +51,7 @@ def costs_of(relation: Relation) -> dict[int, int]:
                 walk(start, max(above, ROUNDS))
                 walk(step, max(above, ROUNDS))
             case _:
-                for source in a.sources_of(relation):
+                for source in sources_of(relation):
                     walk(source, above)
 
     walk(relation, CONSTANT)

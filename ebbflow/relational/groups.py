@@ -18,8 +18,9 @@ from ebbflow.expressions.statistics import OF_TWO
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
+from ebbflow.relational.dialect import NamedAggregate
 from ebbflow.relational.expressions import AGGREGATES, check_said
-from ebbflow.relational.functions import NamedAggregate, wrong_number
+from ebbflow.relational.functions import wrong_number
 from ebbflow.relational.nested import COLLECTING, collected, is_collecting
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Rows, bare

@@ -16,7 +16,8 @@ from ebbflow.columns.schema import DATE, DOUBLE, LONG, TIMESTAMP
 from ebbflow.expressions.calendar_functions import MICROS
 from ebbflow.expressions.operations import MOMENTS, cast, typed
 from ebbflow.expressions.typed import Expr, Literal
-from ebbflow.relational.functions import called, interval_parts
+from ebbflow.relational.functions import called
+from ebbflow.relational.intervals import interval_parts
 from ebbflow.relational.refusals import refused, unsupported
 
 Bind = Callable[[exp.Expression], Expr]

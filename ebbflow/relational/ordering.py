@@ -12,6 +12,7 @@ from __future__ import annotations
 from ebbflow.expressions.typed import Call, Column, Expr
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.conditions import ALWAYS, conjunction, conjuncts
 
 
 def flattened(relation: Relation) -> tuple[list[Relation], list[Expr]]:
@@ -21,10 +22,10 @@ def flattened(relation: Relation) -> tuple[list[Relation], list[Expr]]:
             ones, theirs = flattened(left)
             twos, others = flattened(right)
             width = len(left.types)
-            return ones + twos, theirs + [a.shifted(part, width) for part in others] + a.conjuncts(condition)
+            return ones + twos, theirs + [a.shifted(part, width) for part in others] + conjuncts(condition)
         case a.Filter(source, condition):
             relations, parts = flattened(source)
-            return relations, parts + a.conjuncts(condition)
+            return relations, parts + conjuncts(condition)
     return [relation], []
 
 
@@ -54,9 +55,9 @@ def joined(relation: Relation) -> Relation:
         due = [part for owners, part in waiting if owners and owners <= placed.keys()]
         waiting = [(owners, part) for owners, part in waiting if not (owners and owners <= placed.keys())]
         moved = [_moved(part, owner, starts, placed) for part in due]
-        found = a.Join(found, relations[following], "inner", a.conjunction(moved))
+        found = a.Join(found, relations[following], "inner", conjunction(moved))
     if waiting:  # conditions on no column at all
-        found = a.Filter(found, a.conjunction([part for _, part in waiting]) or a.ALWAYS)
+        found = a.Filter(found, conjunction([part for _, part in waiting]) or ALWAYS)
     order = [a.column(placed[i] + k, kind) for i, one in enumerate(relations) for k, kind in enumerate(one.types)]
     return found if order == list(a.columns_of(found)) else a.Project(found, tuple(order))
 

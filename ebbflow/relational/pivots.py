@@ -14,8 +14,10 @@ from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import Asked, aggregated
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.expressions import AGGREGATES, alike
+from ebbflow.relational.conditions import ALWAYS, conjunction, same_value
+from ebbflow.relational.expressions import AGGREGATES
 from ebbflow.relational.groups import aggregate_of
+from ebbflow.relational.operators import alike
 from ebbflow.relational.refusals import refused, says_only, unsupported, written
 from ebbflow.relational.rows import Bound, Rows, bare
 
@@ -49,7 +51,7 @@ def _pivoted(rows: Rows, pivot: exp.Expression) -> Bound:
                 f"a value of the pivot has {len(values)} parts, and it is by {len(by)}", choice, "Give as many."
             )
         parts: list[Expr] = [_same(mine, rows.expr(value)) for mine, value in zip(at, values)]
-        conditions.append(a.conjunction(parts) or a.ALWAYS)
+        conditions.append(conjunction(parts) or ALWAYS)
     used = {position for expr in at for position in a.positions_in(expr)}
     functions: list[tuple[exp.Expression, str]] = []
     for part in pivot.expressions:
@@ -90,7 +92,7 @@ def _where(asked: Asked, condition: Expr) -> Asked:
 
 def _same(one: Expr, two: Expr) -> Expr:
     one, two = alike(one, two)
-    return a.same(one, two)
+    return same_value(one, two)
 
 
 def _listed(node: exp.Expression) -> list[exp.Expression]:

@@ -17,14 +17,18 @@ from ebbflow.expressions.operations import VOID, cast, evaluate, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.expressions import constant, unified
+from ebbflow.relational.aliases import name_of, spelled_out, with_aliases
+from ebbflow.relational.conditions import conjunction, same_value
+from ebbflow.relational.expressions import unified
 from ebbflow.relational.groups import grouped, parts_of, unaliased
 from ebbflow.relational.nested import with_generators
-from ebbflow.relational.refusals import refused, says_only, unsupported, written
-from ebbflow.relational.rows import Bound, Rows, Tables, bare
+from ebbflow.relational.order_by import in_order, limits, order_key
+from ebbflow.relational.refusals import refused, says_only, unsupported
+from ebbflow.relational.rows import Bound, Rows, Tables
 from ebbflow.relational.scope import Scope, lookup, named
 from ebbflow.relational.sources import rows_of
 from ebbflow.relational.stars import star_of, starred
+from ebbflow.relational.traversal import why_not_linear
 from ebbflow.relational.windows import add_windows
 
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
@@ -126,7 +130,7 @@ def _recursive(cte: exp.Expression, query: exp.Expression, tables: Tables, aroun
             "Select as many.",
         )
     if not query.args.get("distinct"):
-        problem = a.why_not_linear(step.relation, variable)
+        problem = why_not_linear(step.relation, variable)
         if problem is not None:
             raise refused(f'the step of "{name}" (union all) {problem}', query.expression, "Use union.")
     following = a.as_types(step.relation, types)
@@ -189,7 +193,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     rows = rows_of(query, tables, around, query_of)
     aliases = {part.alias.lower(): part.this for part in query.expressions if isinstance(part, exp.Alias)}
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
-    query = _spelled_out(query, aliases)
+    query = spelled_out(query, aliases)
     aliases = {part.alias.lower(): part.this for part in query.expressions if part.alias.lower() in aliases}
     rows.later = tuple(aliases)
     if query.args.get("where") is not None:
@@ -197,7 +201,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     query = with_generators(rows, query)
     rows = grouped(rows, query, aliases)
     if query.args.get("having") is not None:
-        rows.keep(_with_aliases(query.args["having"].this, aliases))
+        rows.keep(with_aliases(query.args["having"].this, aliases))
     _compute_windows(rows, query, aliases)
     shown: list[tuple[str, Expr]] = []
     for i, part in enumerate(query.expressions):
@@ -205,64 +209,17 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     names = tuple(name for name, _ in shown)
     columns = tuple(cast(expr, LONG) if expr.type == VOID else expr for _, expr in shown)
     nulls = frozenset(i for i, (_, expr) in enumerate(shown) if expr.type == VOID)
-    return Bound(_ordered(rows, query, names, columns, aliases), names, nulls)
-
-
-def _spelled_out(query: exp.Select, aliases: dict[str, exp.Expression]) -> exp.Select:
-    """The query with what an alias stands for where a later part of select names it."""
-    known: dict[str, exp.Expression] = {}
-    parts = []
-    for part in query.expressions:
-        meant = _with_aliases(part, known) if known else part
-        if meant is not part and meant != part and not isinstance(part, exp.Alias):
-            meant = exp.alias_(meant, _name_of(part), quoted=True)
-        parts.append(meant)
-        if isinstance(part, exp.Alias) and part.alias.lower() in aliases:
-            known[part.alias.lower()] = meant.this
-    if parts == query.expressions:
-        return query
-    found = query.copy()
-    found.set("expressions", parts)
-    return found
-
-
-def _name_of(part: exp.Expression) -> str:
-    """What a column of select is called."""
-    if isinstance(part, exp.Alias):
-        return str(part.alias)
-    return str(part.name) if isinstance(part, exp.Column) else written(part).lower()
+    return Bound(in_order(rows, query, names, columns, aliases), names, nulls)
 
 
 def _compute_windows(rows: Rows, query: exp.Select, aliases: dict[str, exp.Expression]) -> None:
     qualify, order = query.args.get("qualify"), query.args.get("order")
-    condition = None if qualify is None else _with_aliases(qualify.this, aliases)
+    condition = None if qualify is None else with_aliases(qualify.this, aliases)
     parts = [*query.expressions, *([] if condition is None else [condition])]
-    parts += [_with_aliases(part, aliases) for part in (order.expressions if order is not None else [])]
+    parts += [with_aliases(part, aliases) for part in (order.expressions if order is not None else [])]
     add_windows(rows, parts, query)
     if condition is not None:
         rows.keep(condition)
-
-
-def _with_aliases(node: exp.Expression, aliases: dict[str, exp.Expression]) -> exp.Expression:
-    """What aliases stand for in their place.  A subquery has names of its own, and keeps them."""
-
-    def change(part: exp.Expression) -> exp.Expression:
-        if isinstance(part, exp.Query):
-            return _kept_aside(part, hidden)
-        if isinstance(part, exp.Column) and part.args.get("table") is None and part.name.lower() in aliases:
-            return exp.Paren(this=aliases[part.name.lower()].copy())
-        return part
-
-    hidden: list[exp.Expression] = []
-    changed = node.transform(change)
-    if not hidden:
-        return changed
-    return changed.transform(lambda part: hidden[part.this] if isinstance(part, exp.Placeholder) else part)
-
-
-def _kept_aside(part: exp.Expression, hidden: list[exp.Expression]) -> exp.Expression:
-    hidden.append(part)
-    return exp.Placeholder(this=len(hidden) - 1)
 
 
 def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Expression]) -> list[tuple[str, Expr]]:
@@ -280,7 +237,7 @@ def _shown(rows: Rows, part: exp.Expression, at: int, aliases: dict[str, exp.Exp
                 "Name columns.",
             )
         return starred(rows, star_of(part), known)
-    return [(_name_of(part), rows.expr(unaliased(part)))]
+    return [(name_of(part), rows.expr(unaliased(part)))]
 
 
 def _fields(rows: Rows, part: exp.Expression) -> list[tuple[str, Expr]]:
@@ -293,74 +250,6 @@ def _fields(rows: Rows, part: exp.Expression) -> list[tuple[str, Expr]]:
         return []
     whole = rows.expr(exp.column(name, table=table.name if table is not None else None))
     return [(field, typed("get_field", (whole, Literal(field, STRING)))) for field, _ in known[0].type.parts]
-
-
-def _ordered(
-    rows: Rows, query: exp.Select, names: tuple[str, ...], columns: tuple[Expr, ...], aliases: dict[str, exp.Expression]
-) -> Relation:
-    """The selected columns, distinct, ordered and cut off as asked for.  Without a limit an order means nothing."""
-    distinct = query.args.get("distinct")
-    on = None if distinct is None else distinct.args.get("on")
-    is_distinct = distinct is not None and on is None
-    count, offset = _limits(query, rows)
-    if count is None and not offset and on is None:
-        found: Relation = a.Project(rows.relation, columns)
-        return a.Distinct(found) if is_distinct else found
-    order = query.args.get("order")
-    by: list[tuple[Expr, bool, bool]] = []
-    extra: list[Expr] = []
-    for part in order.expressions if order is not None else []:
-        expr = _order_key(rows, query, part.this, names, columns, aliases)
-        if expr in columns:
-            position = columns.index(expr)
-        elif is_distinct:
-            raise refused("order by needs a column of select distinct", part, "Select it too.")
-        else:
-            position = len(columns) + len(extra)
-            extra.append(expr)
-        down = bool(part.args.get("desc"))
-        by.append((a.column(position, expr.type), down, bool(part.args.get("nulls_first", not down))))
-    keys = [] if on is None else [_order_key(rows, query, key, names, columns, aliases) for key in on.expressions]
-    first = len(columns) + len(extra)
-    found = a.Project(rows.relation, (*columns, *extra, *keys))
-    if is_distinct:
-        found = a.Distinct(found)
-    if on is not None:  # of each group with these values the row that comes first
-        found = a.Top(found, a.columns_of(found)[first:], tuple(by), 1, 0)
-    if count is not None or offset:
-        found = a.Top(found, (), tuple(by), count, offset)
-    return a.Project(found, a.columns_of(found)[: len(columns)]) if extra or keys else found
-
-
-def _order_key(
-    rows: Rows, query: exp.Select, key: exp.Expression, names: tuple[str, ...], columns: tuple[Expr, ...],
-    aliases: dict[str, exp.Expression],
-) -> Expr:  # fmt: skip
-    key = bare(key)
-    if isinstance(key, exp.Literal) and not key.args.get("is_string") and key.this.isdigit():
-        number = int(key.this)
-        if not 1 <= number <= len(columns):
-            raise refused(f"there is no column {number} in select, which has {len(columns)}", key, "Count from 1.")
-        return columns[number - 1]
-    if isinstance(key, exp.Column) and key.args.get("table") is None:
-        lowered = [name.lower() for name in names]
-        if lowered.count(key.name.lower()) == 1:
-            return columns[lowered.index(key.name.lower())]
-    return rows.expr(_with_aliases(key, aliases))
-
-
-def _limits(query: exp.Expression, rows: Rows) -> tuple[int | None, int]:
-    limit, offset = query.args.get("limit"), query.args.get("offset")
-    if isinstance(limit, exp.Fetch):
-        count = 1 if limit.args.get("count") is None else constant(limit.args["count"], rows.expr, "fetch")
-    elif limit is None or (isinstance(limit.expression, exp.Var) and limit.expression.name.upper() == "ALL"):
-        count = None
-    else:
-        count = constant(limit.expression, rows.expr, "limit")
-    skipped = 0 if offset is None else constant(offset.expression, rows.expr, "offset")
-    if (count is not None and count < 0) or skipped < 0:
-        raise refused("limit and offset are not below zero", query, "Write a number from 0.")
-    return count, skipped
 
 
 def _set_operation(node: exp.Expression, tables: Tables, around: Scope | None) -> Bound:
@@ -385,20 +274,20 @@ def _set_operation(node: exp.Expression, tables: Tables, around: Scope | None) -
     elif is_distinct:
         pairs = zip(a.columns_of(one), a.columns_of(two, len(types)))
         kind_ = "semi" if isinstance(node, exp.Intersect) else "anti"
-        found = a.Join(a.Distinct(one), two, kind_, a.conjunction([a.same(x, y) for x, y in pairs]))
+        found = a.Join(a.Distinct(one), two, kind_, conjunction([same_value(x, y) for x, y in pairs]))
     elif isinstance(node, exp.Intersect):
         found = a.Minus(one, a.Minus(one, two))
     else:
         found = a.Minus(one, two)
     rows = Rows(found, Scope(named("", left.names, tuple(types)), around), tables, query_of)
-    count, offset = _limits(node, rows)
+    count, offset = limits(node, rows)
     if count is None and not offset:
         return Bound(found, left.names, left.nulls & right.nulls)
     by = []
     columns = a.columns_of(found)
     order = node.args.get("order")
     for part in order.expressions if order is not None else []:
-        expr = _order_key(rows, exp.select(), part.this, left.names, columns, {})
+        expr = order_key(rows, exp.select(), part.this, left.names, columns, {})
         down = bool(part.args.get("desc"))
         by.append((expr, down, bool(part.args.get("nulls_first", not down))))
     return Bound(a.Top(found, (), tuple(by), count, offset), left.names, left.nulls & right.nulls)

@@ -20,7 +20,8 @@ from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.expressions import AGGREGATES, alike, bound
+from ebbflow.relational.expressions import AGGREGATES, bound
+from ebbflow.relational.operators import alike
 from ebbflow.relational.refusals import place_of, refused, shown
 from ebbflow.relational.scope import Scope, lookup, read
 

@@ -14,7 +14,7 @@ from ebbflow.expressions.calendar_functions import MICROS, MONTHS
 from ebbflow.expressions.operations import VOID, cast, evaluate, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational import algebra as a
-from ebbflow.relational.functions import interval_parts
+from ebbflow.relational.intervals import interval_parts
 from ebbflow.relational.refusals import refused, unsupported
 from ebbflow.relational.rows import Ask, Bound, Rows, Tables
 from ebbflow.relational.scope import Scope

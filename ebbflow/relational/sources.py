@@ -14,8 +14,9 @@ from ebbflow.relational import algebra as a
 from ebbflow.relational import unnest
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.asof import asof
-from ebbflow.relational.expressions import alike
+from ebbflow.relational.conditions import conjunction, same_value
 from ebbflow.relational.nested import generated, is_generator
+from ebbflow.relational.operators import alike
 from ebbflow.relational.pivots import pivoted
 from ebbflow.relational.refusals import refused, says_only, unsupported
 from ebbflow.relational.rows import Ask, Bound, Rows, Tables, conjuncts_of
@@ -154,13 +155,13 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
             parts[-1] = typed("ge", alike(read(pairs[-1][0], 0), read(pairs[-1][1], 0)))
         rows.relation = asof(rows.relation, relation, kind, parts, join)
     elif on is not None and on.find(exp.Query, exp.Exists):
-        both.relation = a.Join(rows.relation, relation, "inner", a.conjunction(parts))
+        both.relation = a.Join(rows.relation, relation, "inner", conjunction(parts))
         both.keep(on)
         rows.relation = _of_pairs(rows.relation, relation, kind, both.relation)
     else:
         if on is not None:
             parts.append(both.condition(on))
-        rows.relation = a.Join(rows.relation, relation, kind, a.conjunction(parts))
+        rows.relation = a.Join(rows.relation, relation, kind, conjunction(parts))
     if kind in ("semi", "anti"):
         return
     rows.scope.columns += theirs
@@ -179,8 +180,8 @@ def _of_pairs(left: Relation, right: Relation, kind: str, pairs: Relation) -> Re
     def rest(side: Relation, start: int, how: str) -> Relation:
         there = a.Distinct(a.Project(pairs, a.columns_of(pairs)[start : start + len(side.types)]))
         behind = a.columns_of(there, len(side.types))
-        same = [a.same(one, two) for one, two in zip(a.columns_of(side), behind)]
-        return a.Join(side, there, how, a.conjunction(same))
+        same = [same_value(one, two) for one, two in zip(a.columns_of(side), behind)]
+        return a.Join(side, there, how, conjunction(same))
 
     if kind in ("semi", "anti"):
         return rest(left, 0, kind)
@@ -239,7 +240,7 @@ def _lateral(rows: Rows, join: exp.Expression, kind: str) -> None:
     asked = [] if on is None or (isinstance(on, exp.Boolean) and on.this) else [both.expr(on)]
 
     def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        joined = a.Join(left, right, kind, a.conjunction([*asked, *parts]))
+        joined = a.Join(left, right, kind, conjunction([*asked, *parts]))
         return a.Project(joined, a.columns_of(joined)[: width + len(theirs)])
 
     rows.relation = unnest.attached(rows.relation, found.relation, combine)

@@ -19,9 +19,9 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.errors import SqlError
 from ebbflow.frontend.building.shaping import project
 from ebbflow.relational import algebra as a
-from ebbflow.relational.build import Builder, constant, unique
+from ebbflow.relational.build import Builder, unique
+from ebbflow.relational.dialect import Dialect
 from ebbflow.relational.expressions import ask_for_errors
-from ebbflow.relational.functions import Dialect
 from ebbflow.relational.query import query_of
 from ebbflow.relational.refusals import check_said
 from ebbflow.relational.rows import Bound
@@ -36,7 +36,7 @@ def collection_of(graph: Graph, text: str) -> int:
     found = query_of(query, tables_of(graph), None)
     names = unique(found.names)
     checked(Field(name, kind) for name, kind in zip(names, found.relation.types))
-    builder = Builder(graph, lambda schema, rows: constant(graph, schema, rows))
+    builder = Builder(graph)
     node = builder.node(found.relation)
     return project(graph, node, [(name, column) for name, column in zip(names, a.columns_of(found.relation))])
 

@@ -18,6 +18,8 @@ from ebbflow.expressions.operations import typed
 from ebbflow.expressions.typed import Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
+from ebbflow.relational.conditions import ALWAYS, conjunction, same_value
+from ebbflow.relational.traversal import changed, has_at_most_one_row, outer_columns
 
 
 class Domain:
@@ -45,7 +47,7 @@ def _nearer(name: str) -> str:
 
 def reads_of(relation: Relation) -> set[Column]:
     """The columns of the very next query around it that a relation reads."""
-    return {read for read in a.outer_columns(relation) if not _nearer(read.name).startswith(a.OUTER)}
+    return {read for read in outer_columns(relation) if not _nearer(read.name).startswith(a.OUTER)}
 
 
 def moved_out(relation: Relation) -> Relation:
@@ -55,7 +57,7 @@ def moved_out(relation: Relation) -> Relation:
         shorter = _nearer(read.name)
         return Column(shorter, read.type) if shorter.startswith(a.OUTER) else read
 
-    return a.changed(relation, nearer)
+    return changed(relation, nearer)
 
 
 # ---- the domain carried down ----------------------------------------------------------------
@@ -135,8 +137,8 @@ def _join(left: Relation, right: Relation, kind: str, condition: Expr | None, do
         parts.append(domain.replaced(a.rewritten(condition, moved), at))
     if left_asks and right_asks:
         pairs = zip(domain.columns(here), domain.columns(before + there))
-        parts += [a.same(mine, theirs) for mine, theirs in pairs]
-    joined = a.Join(one, two, kind, a.conjunction(parts))
+        parts += [same_value(mine, theirs) for mine, theirs in pairs]
+    joined = a.Join(one, two, kind, conjunction(parts))
     if kind in ("semi", "anti"):
         return joined
     found = a.columns_of(joined)
@@ -164,7 +166,7 @@ def _aggregate(
         return a.Project(grouped, ordered)
     there = a.Project(grouped, ordered)  # a combination without rows has a row all the same
     pairs = zip(a.columns_of(domain.relation), domain.columns(wide + len(of)))
-    all_of_them = a.Join(domain.relation, there, "left", a.conjunction([a.same(x, y) for x, y in pairs]))
+    all_of_them = a.Join(domain.relation, there, "left", conjunction([same_value(x, y) for x, y in pairs]))
     shown: list[Expr] = []
     for i, (op, _, kind) in enumerate(of):
         value: Expr = a.column(wide + i, kind)
@@ -188,7 +190,7 @@ def attached(
     width = len(around.types)
     mine = [Column(_nearer(read.name), read.type) for read in domain.reads]
     theirs = domain.columns(width + len(inner.types))
-    return combine(around, every, [a.same(x, y) for x, y in zip(mine, theirs)])
+    return combine(around, every, [same_value(x, y) for x, y in zip(mine, theirs)])
 
 
 def with_scalar(around: Relation, inner: Relation, written: str = "") -> Relation:
@@ -197,11 +199,11 @@ def with_scalar(around: Relation, inner: Relation, written: str = "") -> Relatio
     written: the subquery and its place, for the refusal of a step in which it has several rows.
     """
     reads = reads_of(inner)
-    if not a.has_at_most_one_row(inner):
+    if not has_at_most_one_row(inner):
         inner = a.Single(inner, (), written)
 
     def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        joined = a.Join(left, right, "left", a.conjunction(parts))
+        joined = a.Join(left, right, "left", conjunction(parts))
         return a.Project(joined, a.columns_of(joined)[: len(left.types) + 1])
 
     assert reads == reads_of(inner)
@@ -212,7 +214,7 @@ def kept_where_exists(around: Relation, inner: Relation, equal: list[Expr], nega
     """The rows for which the subquery has (or has not) a row.  equal: conditions over the rows of both."""
 
     def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        return a.Join(left, right, "anti" if negated else "semi", a.conjunction([*equal, *parts]))
+        return a.Join(left, right, "anti" if negated else "semi", conjunction([*equal, *parts]))
 
     return attached(around, inner, combine)
 
@@ -222,7 +224,7 @@ def with_existence(around: Relation, inner: Relation) -> Relation:
     counted = a.Project(a.Aggregate(inner, (), (a.count_of(),)), (_above_zero(),))
 
     def combine(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        joined = a.Join(left, right, "left", a.conjunction(parts))
+        joined = a.Join(left, right, "left", conjunction(parts))
         found = a.columns_of(joined)
         there = typed("coalesce", (found[len(left.types)], Literal(False, BOOLEAN)))
         return a.Project(joined, (*found[: len(left.types)], there))
@@ -246,7 +248,7 @@ def with_membership(around: Relation, value: Expr, inner: Relation) -> Relation:
     facts = a.Aggregate(inner, (), (a.count_of(), a.count_of(a.column(0, inner.types[0]))))
 
     def with_facts(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        joined = a.Join(left, right, "left", a.conjunction(parts))
+        joined = a.Join(left, right, "left", conjunction(parts))
         return a.Project(joined, a.columns_of(joined)[: len(left.types) + 2])
 
     counted = attached(tested, facts, with_facts)  # ..., value, rows, rows that are not null
@@ -254,7 +256,7 @@ def with_membership(around: Relation, value: Expr, inner: Relation) -> Relation:
     def with_match(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
         right = a.Distinct(right)
         equal = typed("eq", (found, a.column(len(left.types), inner.types[0])))
-        joined = a.Join(left, right, "left", a.conjunction([equal, *parts]))
+        joined = a.Join(left, right, "left", conjunction([equal, *parts]))
         columns = a.columns_of(joined)
         there = typed("not", (typed("is_null", (columns[len(left.types)],)),))
         zero, some = Literal(0, LONG), typed("coalesce", (columns[width + 1], Literal(0, LONG)))
@@ -268,7 +270,7 @@ def with_membership(around: Relation, value: Expr, inner: Relation) -> Relation:
         )
         answer = typed(
             "when",
-            (there, a.ALWAYS, unknown, Literal(None, BOOLEAN), Literal(False, BOOLEAN)),
+            (there, ALWAYS, unknown, Literal(None, BOOLEAN), Literal(False, BOOLEAN)),
         )
         return a.Project(joined, (*columns[:width], answer))
 
@@ -284,7 +286,7 @@ def with_row_membership(around: Relation, values: list[Expr], inner: Relation) -
     found = a.Project(around, (*a.columns_of(around), *values))
     outer = [Column(f"{a.OUTER}c{width + i}", value.type) for i, value in enumerate(values)]
     own = a.columns_of(inner)
-    equal = a.conjunction([typed("eq", pair) for pair in zip(outer, own)])
+    equal = conjunction([typed("eq", pair) for pair in zip(outer, own)])
     assert equal is not None
     unknown = typed("is_null", (equal,))
     asked = [equal, typed("and", (_any_null(own), unknown)), typed("and", (_any_null(outer), unknown))]
@@ -292,7 +294,7 @@ def with_row_membership(around: Relation, values: list[Expr], inner: Relation) -
     for condition in asked:
         relation = with_existence(relation, a.Filter(inner, condition))
     there, one, two = a.columns_of(relation)[-3:]
-    answer = typed("when", (there, a.ALWAYS, typed("or", (one, two)), Literal(None, BOOLEAN), Literal(False, BOOLEAN)))
+    answer = typed("when", (there, ALWAYS, typed("or", (one, two)), Literal(None, BOOLEAN), Literal(False, BOOLEAN)))
     return a.Project(relation, (*a.columns_of(around), answer))
 
 
@@ -312,7 +314,7 @@ def with_comparison(around: Relation, op: str, value: Expr, inner: Relation, is_
     facts = a.Aggregate(inner, (), (a.count_of(), a.count_of(of), ("min", of, kind), ("max", of, kind)))
 
     def with_facts(left: Relation, right: Relation, parts: list[Expr]) -> Relation:
-        joined = a.Join(left, right, "left", a.conjunction(parts))
+        joined = a.Join(left, right, "left", conjunction(parts))
         return a.Project(joined, a.columns_of(joined)[: len(left.types) + 4])
 
     found = attached(tested, facts, with_facts)

@@ -22,6 +22,7 @@ from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.frontend.building.windows import frame_of
 from ebbflow.relational import aggregates
 from ebbflow.relational import algebra as a
+from ebbflow.relational.conditions import conjunction, same_value
 from ebbflow.relational.expressions import AGGREGATES, constant
 from ebbflow.relational.groups import aggregate_of
 from ebbflow.relational.nested import is_collecting
@@ -97,8 +98,8 @@ def _joined(rows: Rows, keys: tuple[Expr, ...], of: aggregates.Asked) -> Expr:
     """An aggregate of whole partitions, of distinct values or of collected ones: that of a group, put to its rows."""
     width = len(rows.relation.types)
     group = aggregates.aggregated(rows.relation, keys, [of])
-    same = [a.same(key, column) for key, column in zip(keys, a.columns_of(group, width))]
-    joined = a.Join(rows.relation, group, "inner", a.conjunction(same))
+    same = [same_value(key, column) for key, column in zip(keys, a.columns_of(group, width))]
+    joined = a.Join(rows.relation, group, "inner", conjunction(same))
     rows.relation = a.Project(joined, (*a.columns_of(joined)[:width], a.columns_of(joined)[-1]))
     return a.columns_of(rows.relation)[-1]
 

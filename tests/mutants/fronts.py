@@ -30,8 +30,8 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "the group of no rows is there beside that of rows",
             BUILD,
-            "        return self._sum([found, otherwise, negated(self.graph, taken)])\n",
-            "        return self._sum([found, otherwise])\n",
+            "        return summed(self.graph, [found, otherwise, negated(self.graph, taken)])\n",
+            "        return summed(self.graph, [found, otherwise])\n",
         ),
         RANDOM,
     ),
@@ -56,7 +56,7 @@ PLANTED: list[tuple[Mutant, str]] = [
     (
         Mutant(
             "distinct from is not distinct from",
-            "relational/expressions.py",
+            "relational/operators.py",
             '    is_negated = node.args.get("negate") or isinstance(node, exp.NullSafeNEQ)\n',
             '    is_negated = node.args.get("negate")\n',
         ),

@@ -25,7 +25,7 @@ from ebbflow.expressions.typed import Expr
 from ebbflow.frontend.building.shaping import project
 from ebbflow.relational import algebra as a
 from ebbflow.relational.algebra import Relation
-from ebbflow.relational.build import Builder, constant, unique
+from ebbflow.relational.build import Builder, unique
 from ebbflow.relational.catalyst import plan
 from ebbflow.relational.catalyst.expressions import reads_clock
 from ebbflow.relational.catalyst.leaves import Leaf, Names, fields_of, leaves_of, local_in, read_in
@@ -33,6 +33,7 @@ from ebbflow.relational.catalyst.refusals import unsupported
 from ebbflow.relational.catalyst.relations import Plans
 from ebbflow.relational.catalyst.tree import Node
 from ebbflow.relational.catalyst.types import type_of
+from ebbflow.relational.traversal import expressions_of, sources_of
 
 MOVING = {
     "CurrentDate", "CurrentTimestamp", "CurrentTime", "Now", "LocalTimestamp", "CurrentBatchTimestamp", "Rand", "Randn",
@@ -104,7 +105,7 @@ def built(flow: Program, df: Any, inputs: Any = None) -> Built:
             _check_zone(graph, df, relation)
             names = unique(tuple(df.columns))
             checked(Field(name, kind) for name, kind in zip(names, relation.types))
-            made = Builder(graph, lambda schema, rows: constant(graph, schema, rows)).node(relation)
+            made = Builder(graph).node(relation)
             number = project(graph, made, [(name, read) for name, read in zip(names, a.columns_of(relation))])
         except BaseException:
             leaves.undo()
@@ -299,5 +300,5 @@ def _expressions(relation: Relation) -> Iterator[Expr]:
         one = todo.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            yield from a.expressions_of(one)
-            todo += a.sources_of(one)
+            yield from expressions_of(one)
+            todo += sources_of(one)

@@ -24,6 +24,8 @@ from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.rows import Rows
 from ebbflow.relational.catalyst.tree import Node
 from ebbflow.relational.catalyst.windows import with_windows
+from ebbflow.relational.conditions import conjunction, conjuncts, same_value
+from ebbflow.relational.traversal import why_not_linear
 
 Leaf = Callable[[Node], tuple[Relation, list[int]]]
 LEAVES = {
@@ -152,7 +154,7 @@ class Plans:
         ids = [int(one["id"]) for one in node["outputAttrIds"]]
         variable = self._loops[number] = a.Variable(f"recursive table {number}", start.relation.types)
         step = self.rows(node.children[1]).relation
-        problem = a.why_not_linear(step, variable)
+        problem = why_not_linear(step, variable)
         if problem is not None:
             raise refused(f"the step of a recursive table {problem}", node, "flow.sql has `with recursive ... union`.")
         most = self._rounds if node["maxDepth"] is None else int(node["maxDepth"])
@@ -263,8 +265,8 @@ class Plans:
         wide = len(left.relation.types)
         partners = a.Join(a.Distinct(left.relation), right.relation, "inner", condition)
         single = a.Single(partners, a.columns_of(partners)[:wide])
-        same = [a.same(x, y) for x, y in zip(a.columns_of(left.relation), a.columns_of(single, wide))]
-        found: Relation = a.Join(left.relation, single, "left", a.conjunction(same))
+        same = [same_value(x, y) for x, y in zip(a.columns_of(left.relation), a.columns_of(single, wide))]
+        found: Relation = a.Join(left.relation, single, "left", conjunction(same))
         columns = a.columns_of(found)
         found = a.Project(found, (*columns[:width], *columns[2 * wide :]))
         return Rows(found, [*left.ids[:width], *right.ids], self)
@@ -274,7 +276,7 @@ class Plans:
         plain: list[Expr] = []
         aware: list[tuple[Expr, Expr]] = []
         width = len(left.relation.types)
-        for part in a.conjuncts(condition):
+        for part in conjuncts(condition):
             sides = _null_aware(part, width)
             if sides is None:
                 plain.append(part)
@@ -283,8 +285,8 @@ class Plans:
         if len(aware) != 1:
             return None
         value, other = aware[0]
-        rest = a.conjunction(plain)
-        here = a.Join(left.relation, right.relation, "anti", a.conjunction([*plain, typed("eq", (value, other))]))
+        rest = conjunction(plain)
+        here = a.Join(left.relation, right.relation, "anti", conjunction([*plain, typed("eq", (value, other))]))
         nulls = a.Filter(right.relation, typed("is_null", (a.shifted(other, -width),)))
         known = a.Filter(a.Join(here, nulls, "anti", rest), guards.is_there(value))
         unknown = a.Filter(left.relation, typed("is_null", (value,)))
