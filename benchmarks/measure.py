@@ -21,7 +21,9 @@ import ebbflow as ebb
 from benchmarks.generator import Checks, Window
 from benchmarks.shapes import Shape
 
-SUMMED_EVERY = 100  # answers kept before they are summed up, outside the clock: few, so that Python's collector of garbage
+SUMMED_EVERY = (
+    100  # answers kept before they are summed up, outside the clock: few, so that Python's collector of garbage
+)
 # has little to look through. It ran for 30 ms in one of 2,000 steps when it had a thousand answers to look through
 EDGE_OF_A_RUN = 1000  # steps at the beginning and the end that are compared with each other
 SAMPLES = 20  # of the resident memory, over a run

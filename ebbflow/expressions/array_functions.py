@@ -13,6 +13,7 @@ from typing import Any
 
 from ebbflow.columns.schema import BOOLEAN, DATE, LONG, STRING, VOID, Type, array_of, struct_of
 from ebbflow.errors import TypeMismatch
+from ebbflow.expressions.calendar_functions import later
 from ebbflow.expressions.nested_typing import (
     Array,
     name_of,
@@ -196,6 +197,22 @@ def sequence(start: Any, stop: Any, step: int | None = None) -> Array | None:
     if (stop - start) // step >= MOST_ELEMENTS:
         raise OverflowError(f"a sequence of more than {MOST_ELEMENTS:,} elements")
     return tuple(range(start, stop + (1 if step > 0 else -1), step))
+
+
+def sequence_by(start: Any, stop: Any, months: int, days: int, micros: int, zone: str | None = None) -> Array | None:
+    """Moments from one to another, both included, so far apart; null where the step leads away, or nowhere."""
+    forth = max(months, days, micros) > 0
+    if not (months or days or micros) or (forth and min(months, days, micros) < 0):
+        return None
+    found: list[Any] = []
+    at = start  # each is counted from the start: the last day of January, of February, of March
+    while at is not None and (at <= stop if forth else at >= stop):
+        found.append(at)
+        n = len(found)
+        if n > MOST_ELEMENTS:
+            raise OverflowError(f"a sequence of more than {MOST_ELEMENTS:,} elements")
+        at = later(start, n * months, n * days, n * micros, zone)
+    return tuple(found) if found else None
 
 
 def fits_sequence(args: Sequence[Expr], convert: Conversions) -> tuple[tuple[Expr, ...], Type]:

@@ -5,6 +5,8 @@ Rule: a subquery has names of its own, which no alias around it touches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from ebbflow.relational.refusals import written
@@ -39,14 +41,21 @@ def with_aliases(node: exp.Expression, aliases: dict[str, exp.Expression]) -> ex
     """What aliases stand for in their place.  A subquery has names of its own, and keeps them."""
 
     def change(part: exp.Expression) -> exp.Expression:
-        if isinstance(part, exp.Query):
-            return _kept_aside(part, hidden)
         if isinstance(part, exp.Column) and part.args.get("table") is None and part.name.lower() in aliases:
             return exp.Paren(this=aliases[part.name.lower()].copy())
         return part
 
+    return outside_subqueries(node, change)
+
+
+def outside_subqueries(node: exp.Expression, change: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
+    """An expression with its parts changed, but for those of subqueries."""
+
+    def kept_or_changed(part: exp.Expression) -> exp.Expression:
+        return _kept_aside(part, hidden) if isinstance(part, exp.Query) else change(part)
+
     hidden: list[exp.Expression] = []
-    changed = node.transform(change)
+    changed = node.transform(kept_or_changed)
     if not hidden:
         return changed
     return changed.transform(lambda part: hidden[part.this] if isinstance(part, exp.Placeholder) else part)

@@ -9,10 +9,12 @@ Rule: a function whose name is in the table comes with its own name and argument
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.tokens import Token, TokenType
 
 from ebbflow.expressions.statistics import OF_ONE, OF_TWO
 from ebbflow.relational.functions import BY_NAME
@@ -43,7 +45,7 @@ class Dialect(Spark):  # type: ignore[misc]
 
     class Parser(Spark.Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar = {
-            **{n: fn for n, fn in Spark.Parser.FUNCTIONS.items() if n.lower() not in BY_NAME},
+            **{n: fn for n, fn in Spark.Parser.FUNCTIONS.items() if n.lower() not in BY_NAME or n == "ARRAY"},
             **{name.upper(): _named_aggregate(name) for name in AGGREGATES_BY_NAME},
             "EVERY": exp.LogicalAnd.from_arg_list,
             "SOME": exp.LogicalOr.from_arg_list,
@@ -53,3 +55,13 @@ class Dialect(Spark):  # type: ignore[misc]
             for name, fn in Spark.Parser.FUNCTION_PARSERS.items()
             if name in ("POSITION", "OVERLAY") or name.lower() not in (*BY_NAME, *AGGREGATES_BY_NAME)
         }
+        ARRAY_CONSTRUCTORS: ClassVar[
+            dict[str, bool]
+        ] = {}  # array(1, 2)[0] is an element: sqlglot would read the array of 0
+
+        def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expression | None]:
+            """`window` in front of a bracket is a function: the clause has a name behind the word."""
+            for word, following in pairwise(raw_tokens):
+                if word.token_type == TokenType.WINDOW and following.token_type == TokenType.L_PAREN:
+                    word.token_type = TokenType.VAR
+            return list(super().parse(raw_tokens, sql))

@@ -1,5 +1,6 @@
-"""What SQL has a form of its own for: constants, `case`, `cast`, `in`, `between`, `is null`, parts of values, and the
-functions that sqlglot reads into a class each.
+"""What SQL has a form of its own for: constants, `case`, `cast`, `in`, `between`, `is null`, and parts of values.
+
+The functions that sqlglot reads into a class each are here too.
 
 Rule: a class is one line of the table; a function that has no class of its own is found by its name.
 """
@@ -20,7 +21,7 @@ from ebbflow.expressions.resolve import literal
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.limits import LARGEST_WORD
 from ebbflow.relational.functions import BY_NAME, Bind, called, check_number, part_of
-from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length
+from ebbflow.relational.lengths import difference, duration, is_interval, part_of_length, sequence_of
 from ebbflow.relational.operators import alike, cast_value, compared_rows, is_row
 from ebbflow.relational.refusals import WAYS as FOREIGN
 from ebbflow.relational.refusals import refused, unsupported
@@ -175,6 +176,8 @@ def _by_name(node: exp.Expression, bind: Bind) -> Expr:
         near = did_you_mean(name, list(BY_NAME)) if name not in FOREIGN else None
         raise unsupported(node, hint=near)
     check_number(name, node)
+    if name == "sequence" and len(node.expressions) == 3 and is_interval(node.expressions[2]):
+        return sequence_of(node, bind)
     return made(node, node.expressions, bind)
 
 
@@ -218,7 +221,12 @@ def _int_div(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _item(node: exp.Expression, bind: Bind) -> Expr:
-    """x[i], counted from 0; m[key]."""
+    """x[i], counted from 0; m[key]; array[a, b], where no column has that name."""
+    if isinstance(node.this, exp.Column) and node.this.name.lower() == "array" and not node.this.args.get("table"):
+        try:
+            bind(node.this)
+        except EbbflowError:
+            return typed("array", [bind(each) for each in node.expressions])
     if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
         raise unsupported(node, "a part of this kind")
     return typed("get_item", (bind(node.this), bind(node.expressions[0])))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from ebbflow.columns.schema import (
+    BINARY,
     BOOLEAN,
     BYTE,
     DATE,
@@ -265,7 +266,10 @@ def part_of(name: str, moment: Expr, node: exp.Expression) -> Expr:
     return typed(PARTS[part], (moment,))
 
 
-CASTS = {"bigint": LONG, "smallint": SHORT, "tinyint": BYTE, "float": FLOAT, "boolean": BOOLEAN, "timestamp": TIMESTAMP}
+CASTS = {
+    "bigint": LONG, "smallint": SHORT, "tinyint": BYTE, "float": FLOAT, "boolean": BOOLEAN, "timestamp": TIMESTAMP,
+    "decimal": Type("decimal", 10, 0), "binary": BINARY,
+}  # fmt: skip
 """Types that are functions too; sqlglot knows the others."""
 
 
@@ -339,8 +343,8 @@ BY_NAME: dict[str, Called] = {
     "log10": _typed("log10"), "log2": _typed("log2"), "negative": _typed("neg"), "signum": _typed("sign"),
     "log": lambda node, args, bind: called("log" if len(args) == 1 else "log_of", node, [bind(arg) for arg in args]),
 }  # fmt: skip
-NOT_BY_NAME = ("get_item", "get_field", "with_field", "later", "log_of", "ceil_to", "floor_to", "to_date_as",
-               "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "bitwise_and", "bitwise_or",
+NOT_BY_NAME = ("get_item", "get_field", "with_field", "later", "sequence_by", "log_of", "ceil_to", "floor_to",
+               "to_date_as", "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "bitwise_and", "bitwise_or",
                "bitwise_xor")  # fmt: skip
 for _name in NOT_BY_NAME:
     del BY_NAME[_name]

@@ -15,7 +15,7 @@ from ebbflow.columns.schema import BOOLEAN, BYTE, DOUBLE, LONG
 from ebbflow.dataflow.aggregates import kind_of, result_type, takes
 from ebbflow.expressions.operations import VOID, cast, typed
 from ebbflow.expressions.statistics import OF_TWO
-from ebbflow.expressions.typed import Column, Expr, Literal
+from ebbflow.expressions.typed import Call, Column, Expr, Literal
 from ebbflow.relational import algebra as a
 from ebbflow.relational.aggregates import COMPOSED, Asked, aggregated, by_sets, composed_type, counted, pair, where
 from ebbflow.relational.dialect import NamedAggregate
@@ -53,9 +53,8 @@ class Grouping:
         if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or node.find(*apart):
             return None
         found = self.before.expr(node)
-        if found in self.keys:
-            at = self.keys.index(found)
-            return a.column(at, rows.relation.types[at])
+        if (key := self._of_key(rows, found)) is not None:
+            return key
         if isinstance(node, exp.Column) and not (isinstance(found, Column) and found.name.startswith(a.OUTER)):
             raise refused(
                 f'"{node.sql()}" is neither a key of group by nor inside an aggregate', node,
@@ -76,6 +75,16 @@ class Grouping:
         place = Literal(1 << (len(self.keys) - 1 - self.keys.index(of[0])), LONG)
         bit = typed("mod", (typed("floordiv", (bits, place)), Literal(2, LONG)))
         return cast(bit, BYTE)
+
+    def _of_key(self, rows: Rows, found: Expr) -> Expr | None:
+        """The column of a key, or a field of one."""
+        if found in self.keys:
+            at = self.keys.index(found)
+            return a.column(at, rows.relation.types[at])
+        if isinstance(found, Call) and found.op == "get_field":
+            whole = self._of_key(rows, found.args[0])
+            return None if whole is None else typed("get_field", (whole, found.args[1]))
+        return None
 
     def scope_behind(self) -> Scope:
         """What subqueries of grouped rows can name: the keys that are plain columns."""
@@ -156,22 +165,24 @@ def _keys(
     if group.args.get("all"):
         plain = [unaliased(part) for part in query.expressions]
         return [part for part in plain if next(_aggregates_in(part), None) is None], None
-    alternatives: list[list[list[exp.Expression]]] = []
-    has_sets = False
-    rollups = [
-        *(group.args.get("rollup") or []),
-        *(group.args.get("cube") or []),
-        *(group.args.get("grouping_sets") or []),
-    ]
-    for part in [*group.expressions, *rollups]:
-        alternatives.append(_sets_of(part))
-        has_sets = has_sets or isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets)
+    behind = [part for name in ("rollup", "cube", "grouping_sets") for part in group.args.get(name) or []]
+    if len(behind) > 1:
+        raise unsupported(group, "several sets of keys behind them", "Write group by rollup(a, b), cube(c).")
+    parts = [_of_keys(part, group.expressions) for part in behind] or list(group.expressions)
+    has_sets = any(isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets) for part in parts)
+    alternatives = [_sets_of(part) for part in parts]
     sets: list[list[exp.Expression]] = [[]]
     for choices in alternatives:
         sets = [[*one, *choice] for one in sets for choice in choices]
     named_sets = [[_meant(key, query, aliases) for key in one] for one in sets]
-    keys = [key for one in named_sets for key in one]
+    keys = [_meant(key, query, aliases) for part in group.expressions if behind for key in parts_of(part)]
+    keys += [key for one in named_sets for key in one]
     return list(dict.fromkeys(keys)), named_sets if has_sets else None
+
+
+def _of_keys(part: exp.Expression, keys: list[exp.Expression]) -> exp.Expression:
+    """What stands behind the keys: `a, b with rollup` is `rollup(a, b)`; `a, b grouping sets (...)` is those sets."""
+    return part if part.expressions else type(part)(expressions=[key.copy() for key in keys])
 
 
 def _sets_of(part: exp.Expression) -> list[list[exp.Expression]]:

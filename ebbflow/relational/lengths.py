@@ -13,7 +13,7 @@ from functools import reduce
 from sqlglot import exp
 
 from ebbflow.columns.schema import DATE, DOUBLE, LONG, TIMESTAMP
-from ebbflow.expressions.calendar_functions import MICROS
+from ebbflow.expressions.calendar_functions import MICROS, MONTHS
 from ebbflow.expressions.operations import MOMENTS, cast, typed
 from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational.functions import called
@@ -37,12 +37,17 @@ def is_interval(node: exp.Expression) -> bool:
         return True
     if isinstance(node, exp.Neg):
         return is_interval(node.this)
+    if isinstance(node, exp.Add | exp.Sub):  # interval 1 day 2 hours is read as a sum
+        return is_interval(node.this) and is_interval(node.expression)
     return isinstance(node, exp.Mul) and (is_interval(node.this) or is_interval(node.expression))
 
 
 def terms(node: exp.Expression, bind: Bind) -> list[tuple[Expr, str]]:
     """How much of which units an interval has, or a multiple of one."""
     node = _inside(node)
+    if isinstance(node, exp.Add | exp.Sub):
+        second = exp.Neg(this=node.expression) if isinstance(node, exp.Sub) else node.expression
+        return [*terms(node.this, bind), *terms(second, bind)]
     if isinstance(node, exp.Neg):
         return [(_product(amount, Literal(-1, LONG)), unit) for amount, unit in terms(node.this, bind)]
     if isinstance(node, exp.Mul):
@@ -104,3 +109,33 @@ def part_of_length(name: str, length: Expr, node: exp.Expression) -> Expr:
     beside = size if many is None else typed("mod", (size, Literal(many, LONG)))
     below = typed("lt", (length, Literal(0, LONG)))
     return typed("when", (below, typed("neg", (beside,)), beside))
+
+
+def sequence_of(node: exp.Expression, bind: Bind) -> Expr:
+    """sequence(start, stop, interval 1 month): dates by whole days and months, else timestamps."""
+    first, last = (bind(part) for part in node.expressions[:2])
+    by: dict[str, Expr] = {"month": Literal(0, LONG), "day": Literal(0, LONG), "microsecond": Literal(0, LONG)}
+    kind = DATE if first.type == last.type == DATE else TIMESTAMP
+    for amount, unit in terms(node.expressions[2], bind):
+        into, factor = _counted(unit)
+        by[into] = _sum(by[into], _product(amount, Literal(factor, LONG)))
+        kind = kind if into != "microsecond" else TIMESTAMP
+    if first.type == last.type and first.type in MOMENTS and kind == TIMESTAMP != first.type != DATE:
+        kind = first.type
+    return called(
+        "sequence_by", node, [*(cast(end, kind) if end.type != kind else end for end in (first, last)), *by.values()]
+    )
+
+
+def _counted(unit: str) -> tuple[str, int]:
+    """What a unit is counted in, months, days or microseconds, and how many of these it is."""
+    if unit in MONTHS:
+        return "month", MONTHS[unit]
+    return ("day", 7 if unit == "week" else 1) if unit in ("day", "week") else ("microsecond", MICROS[unit])
+
+
+def _sum(one: Expr, two: Expr) -> Expr:
+    match one, two:
+        case Literal(int() as x), Literal(int() as y):
+            return Literal(x + y, LONG)
+    return typed("add", (one, two))

@@ -28,6 +28,7 @@ from ebbflow.relational.rows import Bound, Rows, Tables
 from ebbflow.relational.scope import Scope, lookup, named
 from ebbflow.relational.sources import rows_of
 from ebbflow.relational.stars import star_of, starred
+from ebbflow.relational.time_windows import with_time_windows
 from ebbflow.relational.traversal import why_not_linear
 from ebbflow.relational.windows import add_windows
 
@@ -191,6 +192,7 @@ def _select(query: exp.Select, tables: Tables, around: Scope | None) -> Bound:
     if not query.expressions:
         raise refused("select names no column", query, "Name columns, or write select *.")
     rows = rows_of(query, tables, around, query_of)
+    query = with_time_windows(rows, query)
     aliases = {part.alias.lower(): part.this for part in query.expressions if isinstance(part, exp.Alias)}
     aliases = {name: node for name, node in aliases.items() if not rows.scope.found(name)}
     query = spelled_out(query, aliases)

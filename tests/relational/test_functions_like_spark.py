@@ -136,7 +136,17 @@ def test_every_function_of_columns_answers_as_sparks_does(spark):
 
 def test_every_function_of_the_table_is_asked():
     text = " ".join([*questions(), *test_nested_like_spark.QUESTIONS, *test_nested_like_spark.QUERIES]).lower()
-    others = {"later", "log_of", "ceil_to", "floor_to", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"}
+    others = {
+        "later",
+        "sequence_by",
+        "log_of",
+        "ceil_to",
+        "floor_to",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_not",
+    }
     others |= {"yearofweek"}  # a part that extract gives
     others |= {"get_item", "get_field", "with_field"}  # m['k'], s.a, and what only columns have
     others |= {name for name in FUNCTIONS if name.endswith("_as")}

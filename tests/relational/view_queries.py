@@ -1388,64 +1388,199 @@ _views(
 
 _views(
     "nested",
-    ("select status, array_agg(id order by id, qty) filter (where id > 2) as ids from orders group by status",
-     "select status, coalesce(array_agg(id order by id, qty) filter (where id > 2), []) as ids from orders"
-     " group by status"),
-    ("select status, array_agg(qty order by id desc, qty) from orders group by status",
-     "select status, coalesce(array_agg(qty order by id desc, qty) filter (where qty is not null), []) from orders"
-     " group by status"),
+    (
+        "select status, array_agg(id order by id, qty) filter (where id > 2) as ids from orders group by status",
+        "select status, coalesce(array_agg(id order by id, qty) filter (where id > 2), []) as ids from orders"
+        " group by status",
+    ),
+    (
+        "select status, array_agg(qty order by id desc, qty) from orders group by status",
+        "select status, coalesce(array_agg(qty order by id desc, qty) filter (where qty is not null), []) from orders"
+        " group by status",
+    ),
     "select string_agg(name, ', ' order by id desc, name) from customers",
     "select region, string_agg(distinct name, '|' order by name) from customers group by region",
-    ("select customer, array_agg(distinct status order by status desc) from orders group by customer",
-     "select customer, coalesce(array_agg(distinct status order by status desc) filter (where status is not null), [])"
-     " from orders group by customer"),
-    ("select status, array_agg(distinct qty order by qty desc) filter (where qty > 2) from orders group by status",
-     "select status, coalesce(array_agg(distinct qty order by qty desc) filter (where qty > 2), []) from orders"
-     " group by status"),
-    ("select listagg(sku, '+') within group (order by sku desc) from items",
-     "select string_agg(sku, '+' order by sku desc) from items"),
+    (
+        "select customer, array_agg(distinct status order by status desc) from orders group by customer",
+        "select customer, coalesce(array_agg(distinct status order by status desc) filter (where status is not "
+        "null), [])"
+        " from orders group by customer",
+    ),
+    (
+        "select status, array_agg(distinct qty order by qty desc) filter (where qty > 2) from orders group by status",
+        "select status, coalesce(array_agg(distinct qty order by qty desc) filter (where qty > 2), []) from orders"
+        " group by status",
+    ),
+    (
+        "select listagg(sku, '+') within group (order by sku desc) from items",
+        "select string_agg(sku, '+' order by sku desc) from items",
+    ),
     "select customer, first(amount order by day, amount) from orders where amount is not null group by customer",
     "select customer, last(qty order by day, qty) from orders where qty is not null and day is not null"
     " group by customer",
-    ("select id, sku from orders join (select order_id, collect_list(sku) as skus from items group by order_id) i"
-     " on i.order_id = id lateral view explode(skus) v as sku",
-     "select id, sku from orders join items on order_id = id where sku is not null"),
-    ("select sku, n from (select explode(array(sku, 'z')) as sku, n from items)",
-     "select unnest([sku, 'z']) as sku, n from items"),
-    ("select id, part from customers lateral view explode(split(name, 'n')) v as part",
-     "select id, unnest(string_split(name, 'n')) as part from customers"),
-    ("select id, part from customers lateral view outer explode(split(name, 'n')) v as part",
-     "select id, part from customers left join lateral (select unnest(string_split(name, 'n')) as part) v on true"),
-    ("select size(collect_set(status)), customer from orders group by customer",
-     "select count(distinct status), customer from orders group by customer"),
-    ("select array_contains(collect_list(status), 'paid') as paid, customer from orders group by customer",
-     "select coalesce(bool_or(status = 'paid'), false) as paid, customer from orders group by customer"),
-    ("select all_of.n, count(*) from (select customer, sort_array(collect_list(id)) as n from orders"
-     " group by customer) all_of group by all_of.n",
-     "select n, count(*) from (select customer, coalesce(array_agg(id order by id) filter (where id is not null), [])"
-     " as n from orders group by customer) group by n"),
-    ("select a.customer, b.customer from (select customer, sort_array(collect_set(qty)) as s from orders"
-     " group by customer) a join (select customer, sort_array(collect_set(qty)) as s from orders group by customer) b"
-     " on a.s = b.s and a.customer < b.customer",
-     "select a.customer, b.customer from (select customer, coalesce(list_sort(array_agg(distinct qty) filter"
-     " (where qty is not null)), []) as s from orders group by customer) a join (select customer,"
-     " coalesce(list_sort(array_agg(distinct qty) filter (where qty is not null)), []) as s from orders"
-     " group by customer) b on a.s = b.s and a.customer < b.customer"),
-    ("select element_at(split(page, 'a'), 1) as head, count(*) from clicks group by 1",
-     "select string_split(page, 'a')[1] as head, count(*) from clicks group by 1"),
-    ("select struct(sku, n) as pair, count(*) from items group by struct(sku, n)",
-     "select {'sku': sku, 'n': n} as pair, count(*) from items group by {'sku': sku, 'n': n}"),
-    ("select id, x from orders, unnest(sequence(1, qty)) as v(x) where qty > 0",
-     "select id, x from orders, unnest(generate_series(1, qty)) as v(x) where qty > 0"),
-    ("select max(size(skus)) from (select collect_list(sku) as skus from items group by order_id)",
-     "select max(n) from (select count(sku) as n from items group by order_id)"),
+    (
+        "select id, sku from orders join (select order_id, collect_list(sku) as skus from items group by order_id) i"
+        " on i.order_id = id lateral view explode(skus) v as sku",
+        "select id, sku from orders join items on order_id = id where sku is not null",
+    ),
+    (
+        "select sku, n from (select explode(array(sku, 'z')) as sku, n from items)",
+        "select unnest([sku, 'z']) as sku, n from items",
+    ),
+    (
+        "select id, part from customers lateral view explode(split(name, 'n')) v as part",
+        "select id, unnest(string_split(name, 'n')) as part from customers",
+    ),
+    (
+        "select id, part from customers lateral view outer explode(split(name, 'n')) v as part",
+        "select id, part from customers left join lateral (select unnest(string_split(name, 'n')) as part) v on true",
+    ),
+    (
+        "select size(collect_set(status)), customer from orders group by customer",
+        "select count(distinct status), customer from orders group by customer",
+    ),
+    (
+        "select array_contains(collect_list(status), 'paid') as paid, customer from orders group by customer",
+        "select coalesce(bool_or(status = 'paid'), false) as paid, customer from orders group by customer",
+    ),
+    (
+        "select all_of.n, count(*) from (select customer, sort_array(collect_list(id)) as n from orders"
+        " group by customer) all_of group by all_of.n",
+        "select n, count(*) from (select customer, coalesce(array_agg(id order by id) filter (where id is not "
+        "null), [])"
+        " as n from orders group by customer) group by n",
+    ),
+    (
+        "select a.customer, b.customer from (select customer, sort_array(collect_set(qty)) as s from orders"
+        " group by customer) a join (select customer, sort_array(collect_set(qty)) as s from orders group by "
+        "customer) b"
+        " on a.s = b.s and a.customer < b.customer",
+        "select a.customer, b.customer from (select customer, coalesce(list_sort(array_agg(distinct qty) filter"
+        " (where qty is not null)), []) as s from orders group by customer) a join (select customer,"
+        " coalesce(list_sort(array_agg(distinct qty) filter (where qty is not null)), []) as s from orders"
+        " group by customer) b on a.s = b.s and a.customer < b.customer",
+    ),
+    (
+        "select element_at(split(page, 'a'), 1) as head, count(*) from clicks group by 1",
+        "select string_split(page, 'a')[1] as head, count(*) from clicks group by 1",
+    ),
+    (
+        "select struct(sku, n) as pair, count(*) from items group by struct(sku, n)",
+        "select {'sku': sku, 'n': n} as pair, count(*) from items group by {'sku': sku, 'n': n}",
+    ),
+    (
+        "select id, x from orders, unnest(sequence(1, qty)) as v(x) where qty > 0",
+        "select id, x from orders, unnest(generate_series(1, qty)) as v(x) where qty > 0",
+    ),
+    (
+        "select max(size(skus)) from (select collect_list(sku) as skus from items group by order_id)",
+        "select max(n) from (select count(sku) as n from items group by order_id)",
+    ),
     "select count(*) from unnest(array[1, 2, 3]) as v(x) join orders on qty = x",
-    ("select id, array_agg(qty order by id, qty) over (partition by status) from orders",
-     "select o.id, q from orders o join (select status, coalesce(array_agg(qty order by id, qty)"
-     " filter (where qty is not null), []) as q from orders group by status) g"
-     " on g.status is not distinct from o.status"),
-    ("select id, listagg(status, '+') within group (order by status) over (partition by customer), count(*)"
-     " over (partition by customer) from orders",
-     "select o.id, q, n from orders o join (select customer, string_agg(status, '+' order by status) as q,"
-     " count(*) as n from orders group by customer) g on g.customer is not distinct from o.customer"),
-)  # fmt: skip
+    (
+        "select id, array_agg(qty order by id, qty) over (partition by status) from orders",
+        "select o.id, q from orders o join (select status, coalesce(array_agg(qty order by id, qty)"
+        " filter (where qty is not null), []) as q from orders group by status) g"
+        " on g.status is not distinct from o.status",
+    ),
+    (
+        "select id, listagg(status, '+') within group (order by status) over (partition by customer), count(*)"
+        " over (partition by customer) from orders",
+        "select o.id, q, n from orders o join (select customer, string_agg(status, '+' order by status) as q,"
+        " count(*) as n from orders group by customer) g on g.customer is not distinct from o.customer",
+    ),
+)
+_views(
+    "windows of time and sets behind the keys",
+    (
+        "select window.start as s, window.end as e, count(*) as n from clicks group by window(ts, '1 day')",
+        "select date_trunc('day', ts), date_trunc('day', ts) + interval 1 day, count(*) from clicks where ts is not "
+        "null group by 1, 2",
+    ),
+    (
+        "select page, window.start, sum(ms) from clicks group by page, window(ts, '2 days', '1 day') having "
+        "count(*) > 1",
+        "select page, s, sum(ms) from (select *, unnest([date_trunc('day', ts), date_trunc('day', ts) - interval 1 "
+        "day]) as s from clicks where ts is not null) group by page, s having count(*) > 1",
+    ),
+    (
+        "select window(c.ts, '36 hours', '1 day', '6 hours').end as e, uid from clicks c where uid > 2",
+        "select s + interval 36 hours, uid from (select *, unnest([0, 1]) as i, date_trunc('day', ts - interval 6 "
+        "hours) + interval 6 hours - interval (i) days as s from clicks where uid > 2) where ts < s + interval 36 "
+        "hours",
+    ),
+    (
+        "select w.start, count(*) from (select window(ts, interval 1 day) as w from clicks) group by w order by "
+        "w.start",
+        "select date_trunc('day', ts), count(*) from clicks where ts is not null group by 1",
+    ),
+    (
+        "select window.start, region, sum(qty), rank() over (partition by window.start order by sum(qty) desc) from "
+        "orders o join customers c on o.customer = c.id group by window(o.day, '1 week'), region",
+        "select s, region, sum(qty), rank() over (partition by s order by sum(qty) desc nulls last) from (select *, "
+        "timestamp '1970-01-01' + interval (cast(floor(date_diff('day', date '1970-01-01', day) / 7) as int) * 7) days "
+        "as s from orders) o join customers c on o.customer = c.id where day is not null group by s, region",
+    ),
+    (
+        "select region, sum(credit) from customers group by region with rollup",
+        "select region, sum(credit) from customers group by rollup(region)",
+    ),
+    (
+        "select status, customer % 2 as k, count(*) from orders group by status, customer % 2 with cube",
+        "select status, customer % 2 as k, count(*) from orders group by cube(status, customer % 2)",
+    ),
+    (
+        "select status, customer, sum(qty) from orders group by status, customer grouping sets ((status, "
+        "customer), (status))",
+        "select status, customer, sum(qty) from orders group by grouping sets ((status, customer), (status))",
+    ),
+    (
+        "select status, customer, sum(qty) from orders group by status, customer grouping sets ((status), ())",
+        "select status, null::int, sum(qty) from orders group by grouping sets ((status), ())",
+    ),
+    (
+        "select status, customer, sum(qty) from orders group by status, grouping sets ((customer), ())",
+        "select status, customer, sum(qty) from orders group by status, grouping sets ((customer), ())",
+    ),
+)
+
+_views(
+    "steps of time, and elements of what is written out",
+    (
+        "select array(1, 2, 3)[1], array(qty, customer)[0], array(10, 20)[1] + id from orders",
+        "select 2, qty, 20 + id from orders",
+    ),
+    (
+        "select list[0], array[1] from (select array(qty, id) as list, array(id, qty) as array from orders)",
+        "select qty, qty from orders",
+    ),
+    (
+        "select customer, collect_list(qty)[0] is null from orders group by customer",
+        "select customer, max(qty) is null from orders group by customer",
+    ),
+    (
+        "select d, count(o.id) from (select explode(sequence(date '2024-01-01', date '2024-02-10', interval 1 "
+        "week)) as d) s "
+        "left join orders o on o.day between s.d and date_add(s.d, 6) group by d",
+        "select d, count(o.id) from (select unnest(generate_series(date '2024-01-01', date '2024-02-10', interval "
+        "7 day))::date as d) s "
+        "left join orders o on o.day between s.d and s.d + 6 group by d",
+    ),
+    (
+        "select id, explode(sequence(day, date '2024-03-31', interval 1 month)) from orders where day < date "
+        "'2024-03-29'",
+        "select id, unnest(generate_series(day, date '2024-03-31', interval 1 month))::date from orders where day "
+        "< date '2024-03-29'",
+    ),
+    (
+        "select id, explode(sequence(placed, placed - interval 1 day, interval -8 hours)) from orders",
+        "select id, unnest(generate_series(placed, placed - interval 1 day, interval (-8) hours)) from orders",
+    ),
+    (
+        "select placed + interval 1 day 2 hours, day + interval 1 year 2 months, placed - interval 1 day 30 minutes, "
+        "placed - placed > interval 1 day 2 hours from orders",
+        "select placed + interval 26 hours, (day + interval 14 months)::date, placed - interval 1470 minutes, "
+        "placed - placed > interval 26 hours from orders",
+    ),
+    ("select decimal(qty), decimal('7') from orders", "select qty::decimal(10, 0), 7::decimal(10, 0) from orders"),
+)

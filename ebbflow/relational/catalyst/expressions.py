@@ -52,7 +52,9 @@ def bound(node: Node, columns: Columns) -> Expr:
             return columns.scalar(node)
         case "Literal":
             kind = type_of(node["dataType"], node)
-            return nested.constant(node.java.value(), kind, node) if kind.is_nested else literal_of(node)
+            if not kind.is_nested:
+                return literal_of(node)
+            return nested.constant(node.java.value(), kind, node.java.dataType(), node)
     try:
         made = _bound(node, lambda part: bound(part, columns))
     except TypeMismatch as problem:

@@ -157,17 +157,35 @@ def _between(node: Node, bind: Bind) -> Expr:
 def _later(node: Node, bind: Bind) -> Expr:
     """A moment and a constant interval: months, or microseconds, of which whole days go by the calendar."""
     moment, interval = node.children
-    if interval.kind != "Literal" or not str(interval["dataType"]).startswith("interval"):
+    return typed("later", (bind(moment), *_length(interval, node)))
+
+
+def _length(interval: Node, node: Node) -> list[Expr]:
+    """The months, days and microseconds of a constant interval."""
+    if not _is_interval(interval) or interval.kind != "Literal":
         raise unsupported(node, "an interval that is computed", "Add a constant interval, or use timestampadd.")
-    amount, zero = interval.java.value(), Literal(0, LONG)
-    if not isinstance(amount, int):  # months, days and microseconds
+    amount = interval.java.value()
+    if not isinstance(amount, int):
         fields = [amount.getClass().getField(name) for name in ("months", "days", "microseconds")]
-        return typed("later", (bind(moment), *(Literal(int(field.get(amount)), LONG) for field in fields)))
-    if "YM" in node.kind:
-        return typed("later", (bind(moment), Literal(amount, LONG), zero, zero))
-    days, micros = divmod(abs(amount), 86_400_000_000)
-    sign = -1 if amount < 0 else 1
-    return typed("later", (bind(moment), zero, Literal(sign * days, LONG), Literal(sign * micros, LONG)))
+        found = [int(field.get(amount)) for field in fields]
+    elif set(str(interval["dataType"]).split()) & {"year", "month"}:
+        found = [amount, 0, 0]
+    else:
+        days, micros = divmod(abs(amount), 86_400_000_000)
+        found = [0, days, micros] if amount >= 0 else [0, -days, -micros]
+    return [Literal(number, LONG) for number in found]
+
+
+def _is_interval(node: Node) -> bool:
+    return isinstance(node["dataType"], str) and node["dataType"].startswith("interval")
+
+
+def _sequence(node: Node, bind: Bind) -> Expr:
+    """Numbers, dates or moments from one to another, a step apart."""
+    first, last, *step = node.children
+    if not step or not _is_interval(step[0]):
+        return typed("sequence", [bind(child) for child in node.children])
+    return typed("sequence_by", (bind(first), bind(last), *_length(step[0], node)))
 
 
 def _like_some(op: str, is_not: bool) -> Callable[[Node, Bind], Expr]:
@@ -221,4 +239,5 @@ FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
     "GetTimestamp": _read_by_format, "UnixTimestamp": _unix_timestamp, "ToUnixTimestamp": _unix_timestamp,
     "TimestampAdd": _added, "TimestampDiff": _between, "TimestampAddInterval": _later, "TimestampAddYMInterval": _later,
     "DateAddYMInterval": _later, "ElementAt": _split_part, "Size": _matches, "StaticInvoke": _method,
+    "Sequence": _sequence,
 }  # fmt: skip

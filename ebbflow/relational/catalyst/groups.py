@@ -100,8 +100,8 @@ def _pivoted(rows: Rows, node: Node) -> list[Asked]:
     function = node.children[0]
     by, value = (rows.expr(one) for one in function.children)
     value = cast(value, LONG) if value.type == VOID else value
-    values = function.java.pivotColumnValues()
-    chosen = [nested.constant(values.apply(i), by.type, function) for i in range(values.size())]
+    values, java = function.java.pivotColumnValues(), function.children[0].java.dataType()
+    chosen = [nested.constant(values.apply(i), by.type, java, function) for i in range(values.size())]
     return [Asked("min", (where(typed("eq_null_safe", (by, one)), value),), value.type) for one in chosen]
 
 

@@ -33,7 +33,7 @@ NESTED_OF_TABLE = {
     "ArrayDistinct": "array_distinct", "ArrayUnion": "array_union", "ArrayIntersect": "array_intersect",
     "ArrayExcept": "array_except", "ArraysOverlap": "arrays_overlap", "ArrayJoin": "array_join",
     "ArrayMin": "array_min", "ArrayMax": "array_max", "ArrayRepeat": "array_repeat", "Slice": "slice",
-    "Flatten": "flatten", "Sequence": "sequence", "StringSplit": "split", "RegExpExtractAll": "regexp_extract_all",
+    "Flatten": "flatten", "StringSplit": "split", "RegExpExtractAll": "regexp_extract_all",
     "MapKeys": "map_keys", "MapValues": "map_values", "MapEntries": "map_entries", "MapConcat": "map_concat",
     "MapFromArrays": "map_from_arrays", "MapFromEntries": "map_from_entries", "StringToMap": "str_to_map",
     "GetMapValue": "get_item", "GetJsonObject": "get_json_object", "SortArray": "sort_array",
@@ -68,21 +68,27 @@ def _shape(function: Node) -> str:
 # ---- values -----------------------------------------------------------------------------------------------
 
 
-def constant(value: Any, kind: Type, node: Node) -> Expr:
-    """A nested constant, from Spark's own form of it."""
+def constant(value: Any, kind: Type, java: Any, node: Node) -> Expr:
+    """A nested constant, from Spark's own form of it.  java: its type, which says how Spark's form is read."""
     if value is None:
         return Literal(None, kind)
     if kind.name == "array":
-        parts = [constant(part, kind.element, node) for part in _parts(value)]
+        of = java.elementType()
+        parts = [constant(part, kind.element, of, node) for part in value.toObjectArray(of)]
         return typed("array", parts) if parts else Call("array", (), kind)
     if kind.name == "map":
-        pairs = zip(_parts(value.keyArray()), _parts(value.valueArray()), strict=True)
-        (_, key), (_, held) = kind.parts
-        entries = [constant(part, of, node) for pair in pairs for part, of in zip(pair, (key, held), strict=True)]
+        both = ((value.keyArray(), java.keyType()), (value.valueArray(), java.valueType()))
+        columns = [
+            [constant(part, one, of, node) for part in array.toObjectArray(of)]
+            for (array, of), (_, one) in zip(both, kind.parts, strict=True)
+        ]
+        entries = [part for pair in zip(*columns, strict=True) for part in pair]
         return typed("create_map", entries) if entries else Call("create_map", (), kind)
     if kind.name == "struct":
-        fields = zip(value.values(), kind.parts, strict=True)
-        named = [part for one, (name, of) in fields for part in (Literal(name, STRING), constant(one, of, node))]
+        named: list[Expr] = []
+        for (name, of), field in zip(kind.parts, java.fields(), strict=True):
+            held = value.get(len(named) // 2, field.dataType())
+            named += [Literal(name, STRING), constant(held, of, field.dataType(), node)]
         return typed("named_struct", named)
     if kind == STRING:
         return Literal(str(value), kind)
@@ -95,10 +101,6 @@ def constant(value: Any, kind: Type, node: Node) -> Expr:
     if kind.is_timestamp:
         return Literal(EPOCH + datetime.timedelta(microseconds=value), kind)
     raise unsupported(node, f"a constant of type {kind}", "Give it as a column of a table.")
-
-
-def _parts(array: Any) -> list[Any]:
-    return list(array.array())
 
 
 def _field(node: Node, bind: Bind) -> Expr:
