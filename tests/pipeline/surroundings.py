@@ -18,6 +18,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy  # noqa: F401  # it sets filters of warnings when it is first imported, whoever imports it
 from pyspark.conf import SparkConf
 from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
