@@ -97,7 +97,7 @@ def too_many_coordinates():
     return Draft(*(f"t{i}" for i in range(limits.COORDINATES + 1)))
 
 
-@breaks("A row goes through unions in so many ways as can be gone", "131,072 ways")
+@breaks("Unions of unions pass a row on a limited number of times", "131,072 times")
 def unions_of_unions():
     d = drafted(PAIR)
     for number in range(17):

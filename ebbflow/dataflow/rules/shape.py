@@ -91,7 +91,7 @@ def fits(graph: Graph) -> Breaches:
             )
 
 
-@rule(SHAPE, "A row goes through unions in so many ways as can be gone")
+@rule(SHAPE, "Unions of unions pass a row on a limited number of times")
 def unions_end(graph: Graph) -> Breaches:
     """A union hands on each row of each of its sources: forty unions of a collection with itself, a trillion rows."""
     ways: list[int] = []
@@ -100,8 +100,7 @@ def unions_end(graph: Graph) -> Breaches:
         ways.append(sum(ways[source] for source in n.sources_of(node) if source < number) if goes_on else 1)
         if isinstance(node, n.Concat) and ways[number] > limits.PATHS:
             yield PlanError(
-                f"A row comes into {subject(graph, number)} in {ways[number]:,} ways, through unions of unions; "
-                f"{limits.PATHS:,} can be gone.",
+                f"Unions of unions pass each row on {ways[number]:,} times; at most {limits.PATHS:,} times can be computed.",
                 at=graph.places[number],
                 hint="Put distinct() between the unions, or group_by(...) and count: equal rows are then one row.",
             )
