@@ -31,7 +31,7 @@ PLACE = Path(__file__).parent / "reference"
 # What PySpark calls it, where that is another word; a name that both have is found by itself.
 PYSPARK = {
     "Collection": {
-        **{ours: theirs for theirs, ours in reversed(aliases.COLLECTION.items())},
+        **{ours: theirs for theirs, ours in reversed(aliases.COLLECTION_ALIASES.items())},
         "with_columns": "withColumns",
         "rename": "withColumnRenamed",
         "union": "unionByName",
@@ -42,7 +42,7 @@ PYSPARK = {
         "flat_map": "explode",
     },
     "Grouped": {"top": "row_number over a window", "reduce": "applyInPandas", "reduce_batches": "applyInArrow"},
-    "Column": {ours: theirs for theirs, ours in reversed(aliases.COLUMN.items()) if "." not in ours},
+    "Column": {ours: theirs for theirs, ours in reversed(aliases.COLUMN_ALIASES.items()) if "." not in ours},
     "Table": {"rows": "collect", "to_pandas": "toPandas", "to_arrow": "toArrow"},
     "Session": {"subscribe": "foreachBatch"},
     "Dataflow": {"sql": "spark.sql", "input": "spark.readStream", "output": "writeStream", "stream": "start"},
@@ -89,7 +89,7 @@ def _pages() -> list[Page]:
         ("reader", ebb.Reader, "Reader", "A checkpoint, read from outside: what `ebb.open(dir)` gives."),
         ("table", ebb.Table, "Table", "A result: rows that stay as they are."),
     ]  # fmt: skip
-    second = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
+    second = {*aliases.COLLECTION_ALIASES, *aliases.COLUMN_ALIASES, *aliases.GROUPED_ALIASES, *aliases.TABLE_ALIASES}
     found = [Page(name, title, about, tuple(_members(kind, second)), kind) for name, kind, title, about in classes]
     functions = tuple((name, getattr(F, name)) for name in sorted(F.__all__))
     found.append(

@@ -14,7 +14,7 @@ from ebbflow.frontend.building.collection import Collection
 from ebbflow.frontend.building.column import col, lit
 from ebbflow.functions import count, floor, sum
 
-ONE = 2**32  # units of a rank of 1
+FIXED_ONE = 2**32  # units of a rank of 1
 DOUBLE_BITS = 53  # binary digits of a double
 MOST_BITS = 32  # so that steps are whole units
 
@@ -78,8 +78,8 @@ def pagerank(edges: Collection, alpha: float = 0.85, max_iter: int = 100, tol: f
     links = directed(edges, "pagerank").distinct()
     shares = links.join(links.group_by("src").count(), on="src")
     ids = ids_of(links)
-    own = ids.select("id", rank=lit(round((1 - alpha) * ONE)).cast("long"))
-    start = ids.select("id", rank=lit(ONE).cast("long"))
+    own = ids.select("id", rank=lit(round((1 - alpha) * FIXED_ONE)).cast("long"))
+    start = ids.select("id", rank=lit(FIXED_ONE).cast("long"))
     bits = _bits(alpha, tol)
 
     def visited(ranks: Collection) -> Collection:
@@ -89,7 +89,7 @@ def pagerank(edges: Collection, alpha: float = 0.85, max_iter: int = 100, tol: f
         return _rounded(handed.union(own).group_by("id").sum("rank"), bits)
 
     found = start.iterate(visited, max_rounds=min(max_iter, _rounds(alpha, tol)))
-    return found.select("id", pagerank=col("rank") / ONE)
+    return found.select("id", pagerank=col("rank") / FIXED_ONE)
 
 
 def _rounds(alpha: float, tol: float) -> int:
@@ -111,6 +111,6 @@ def _rounded(ranks: Collection, bits: int) -> Collection:
     """Ranks with 1 added rounded to so many binary digits, and 1 taken away: small ones to even steps, large ones to
     larger.  By a product and two differences of doubles, as Dekker splits a number; these are exact everywhere.
     """
-    whole = (col("rank") + ONE).cast("double")
+    whole = (col("rank") + FIXED_ONE).cast("double")
     far = whole * float(2 ** (DOUBLE_BITS - bits) + 1)
-    return ranks.select("id", rank=floor(far - (far - whole)) - ONE)
+    return ranks.select("id", rank=floor(far - (far - whole)) - FIXED_ONE)

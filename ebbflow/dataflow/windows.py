@@ -32,7 +32,7 @@ class Kind:
     numbered: str = ""  # what its number is called, where it has one
 
 
-FUNCTIONS = {
+WINDOW_FUNCTIONS = {
     "row_number": Kind("no", False, counts=True, ordered=True),
     "rank": Kind("no", False, ordered=True),
     "dense_rank": Kind("no", False, ordered=True),
@@ -52,7 +52,7 @@ FUNCTIONS = {
 }
 
 WHOLE = Frame("rows", None, None)
-PLACES = tuple(op for op in FUNCTIONS if op not in ("count_rows", "count", "sum", "avg", "min", "max"))
+PLACES = tuple(op for op in WINDOW_FUNCTIONS if op not in ("count_rows", "count", "sum", "avg", "min", "max"))
 """Those that are not aggregates of groups, too."""
 
 

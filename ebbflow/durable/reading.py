@@ -21,7 +21,7 @@ from ebbflow.errors import DamagedFile
 
 Found = TypeVar("Found")
 MOMENT = 0.02  # seconds after which a ledger that nobody writes to is as it was
-PATIENCE = 10.0  # seconds in which a reader that is overtaken begins again
+READING_PATIENCE = 10.0  # seconds in which a reader that is overtaken begins again
 
 
 def read_newest(store: Store, read: Callable[[dict[str, Any], Record], Found], after: int = -1) -> Found:
@@ -38,7 +38,7 @@ def read_newest(store: Store, read: Callable[[dict[str, Any], Record], Found], a
             return read(manifest, record)
         except DamagedFile:
             time.sleep(MOMENT)
-            if store.names(LEDGER) == entries or time.monotonic() - began > PATIENCE:
+            if store.names(LEDGER) == entries or time.monotonic() - began > READING_PATIENCE:
                 raise
 
 

@@ -31,7 +31,8 @@ class Record(NamedTuple):
     before: str = ""  # the digest of the record that it follows
 
 
-DIRECTORIES = (LEDGER, "segments", "texts", "staged", "outputs", "letters")
+SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS = "segments", "letters", "outputs", "staged", "texts"
+DIRECTORIES = (LEDGER, SEGMENTS, TEXTS, STAGED, OUTPUTS, LETTERS)
 RECORD_NAME = re.compile("[0-9]{12}(-[0-9])?")  # of the ledger: a record, or one that stands in for a record before it
 
 

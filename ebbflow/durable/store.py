@@ -24,7 +24,7 @@ from ebbflow.errors import DamagedFile, DiskRefused, EbbflowError, NotACheckpoin
 
 DRAFT = ".draft"  # how private names end
 TOGETHER = 1 << 22  # bytes that are written by one call
-PATIENCE = 10.0  # seconds to wait for another session that is in the middle of a commit
+COMMIT_PATIENCE = 10.0  # seconds to wait for another session that is in the middle of a commit
 Block = bytes | memoryview
 
 
@@ -226,7 +226,7 @@ class Held:
                 self.handle = self.store.files.lock(self.store.root)
                 return
             except BlockingIOError:
-                if time.monotonic() - began > PATIENCE:
+                if time.monotonic() - began > COMMIT_PATIENCE:
                     root = self.store.root
                     raise SecondSession(f"another session holds {root}, in the middle of a commit.") from None
                 time.sleep(0.005)

@@ -17,7 +17,7 @@ from ebbflow.columns.schema import DOUBLE, PRECISION, Field, Schema, Type
 from ebbflow.columns.value_words import to_lane
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of, split
-from ebbflow.dataflow.windows import FUNCTIONS, WHOLE, Reach, reach_of
+from ebbflow.dataflow.windows import WHOLE, WINDOW_FUNCTIONS, Reach, reach_of
 from ebbflow.operators.reduce import answers, ordered_values, window_order
 from ebbflow.operators.reduce.totals import accumulators
 
@@ -129,7 +129,7 @@ def windowed(reducer: n.Window, values: tuple[str, ...], source: Schema, gives: 
     keys = [word for key in order for word in key]
     lanes = [kept.width, *lane_shapes(values, kept)]
     differ = any(
-        FUNCTIONS[f.op].counts or (f.frame is not None and f.frame.unit == "rows" and f.frame != WHOLE)
+        WINDOW_FUNCTIONS[f.op].counts or (f.frame is not None and f.frame.unit == "rows" and f.frame != WHOLE)
         for f in reducer.functions
     )
     reach = reduce(Reach.joined, map(reach_of, reducer.functions), Reach())
@@ -152,7 +152,7 @@ def described(function: n.WindowFunction, kept: Schema, gives: Type, real: bool)
         ends += [how, float_to_lane(float(end or 0)) if measured else int(end or 0)]
     unit = window_order.BY_RANGE if frame.unit == "range" else window_order.BY_ROWS
     behind = [unit, *ends, function.number]
-    opcode, skips = list(FUNCTIONS).index(function.op), int(function.skips_nulls)
+    opcode, skips = list(WINDOW_FUNCTIONS).index(function.op), int(function.skips_nulls)
     default = -1 if function.default is None else kept.lanes(function.default).start
     if function.column is None:
         yield [opcode, 0, 0, 1, 0, *behind, default, skips]

@@ -14,7 +14,7 @@ from ebbflow.errors import UnknownMethod, did_you_mean
 from ebbflow.frontend import pyspark_names
 
 # PySpark's spellings -> our words.  Each is a method of its class, where editors and type checkers find it.
-COLLECTION = {
+COLLECTION_ALIASES = {
     "where": "filter",
     "groupBy": "group_by",
     "groupby": "group_by",
@@ -29,7 +29,7 @@ COLLECTION = {
     "orderBy": "order_by",
     "printSchema": "print_schema",
 }
-COLUMN = {
+COLUMN_ALIASES = {
     "isNull": "is_null",
     "isNotNull": "is_not_null",
     "isNaN": "is_nan",
@@ -50,8 +50,8 @@ COLUMN = {
     "ilike": "str.ilike",
     "substr": "str.substr",
 }
-GROUPED = {"mean": "avg"}
-WINDOW = {
+GROUPED_ALIASES = {"mean": "avg"}
+WINDOW_ALIASES = {
     "partitionBy": "partition_by",
     "orderBy": "order_by",
     "rowsBetween": "rows_between",
@@ -60,7 +60,7 @@ WINDOW = {
     "unboundedFollowing": "unbounded_following",
     "currentRow": "current_row",
 }
-TABLE = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
+TABLE_ALIASES = {"toPandas": "to_pandas", "toArrow": "to_arrow"}
 
 # join(how=...)
 HOW = {
@@ -69,7 +69,9 @@ HOW = {
     "leftsemi": "semi", "leftanti": "anti",
 }  # fmt: skip
 
-_ROWS = "Rows are known when the program runs: flow.compute(...) once, or live.snapshot(name) and live.changes(name)"
+_ROWS_HINT = (
+    "Rows are known when the program runs: flow.compute(...) once, or live.snapshot(name) and live.changes(name)"
+)
 _RESULT = "A Table is a result and stays as it is: change the collection, or take to_pandas(), to_polars(), to_arrow()"
 _FEED = "Rows come in while the program runs: live = flow.run(), then live.insert(name, rows), delete, upsert or apply"
 _FIRST = (
@@ -108,8 +110,8 @@ FOREIGN: dict[str, str] = {
     "apply": "map_rows(fn, schema) for your own function; select(name=expression) is faster",
     "flatMap": "flat_map(fn, schema)",
     "explode": 'with_columns(x=F.explode("xs")) gives a row for each element of an array',
-    "collect": _ROWS,
-    "show": _ROWS,
+    "collect": _ROWS_HINT,
+    "show": _ROWS_HINT,
     "head": _FIRST,
     "first": _FIRST,
     "take": _FIRST,
@@ -131,9 +133,9 @@ FOREIGN: dict[str, str] = {
     "describe": "group_by().agg(n=ebb.count(), mean=ebb.avg(...), least=ebb.min(...), most=ebb.max(...))",
     "len": "group_by().count() counts rows and keeps the count right",
     "is_empty": "group_by().count() counts rows and keeps the count right",
-    "toPandas": _ROWS + "; a Table has to_pandas()",
-    "to_pandas": _ROWS + "; a Table has to_pandas()",
-    "to_arrow": _ROWS + "; a Table has to_arrow()",
+    "toPandas": _ROWS_HINT + "; a Table has to_pandas()",
+    "to_pandas": _ROWS_HINT + "; a Table has to_pandas()",
+    "to_arrow": _ROWS_HINT + "; a Table has to_arrow()",
     "write": "flow.output(name, collection) names a result; sinks belong to flow.stream",
     "writeStream": "flow.stream(spark, ...) runs a program on streams",
     "createOrReplaceTempView": "flow.output(name, collection) names a result; ebb.view(name) is a sink of flow.stream",
@@ -170,8 +172,8 @@ FOREIGN: dict[str, str] = {
     "na": 'filter(col("x").is_not_null()) and with_columns(x=col("x").fill_null(value))',
     "rdd": "map_rows(fn, schema) and flat_map(fn, schema) are for your own functions",
     "windowby": "group_by with the window's start, an expression, as a key",
-    "to_polars": _ROWS + "; a Table has to_polars()",
-    "toArrow": _ROWS + "; a Table has to_arrow()",
+    "to_polars": _ROWS_HINT + "; a Table has to_polars()",
+    "toArrow": _ROWS_HINT + "; a Table has to_arrow()",
     "toDF": "rename({old: new})",
     "isEmpty": "group_by().count() counts rows and keeps the count right",
     "sample": "filter with a condition on a hash or an id of yours, so that the same rows stay chosen",
@@ -217,7 +219,7 @@ FOREIGN_SESSION: dict[str, str] = {
     "output": "flow.output(name, collection), before flow.run()",
     "input": "flow.input(name, schema), before flow.run()",
 }
-FOREIGN_FUNCTION = pyspark_names.FUNCTIONS
+FOREIGN_FUNCTION = pyspark_names.FUNCTION_NAMES
 FOREIGN_GROUPED: dict[str, str] = {**FOREIGN, "head": "top(n, order_by=...)", **pyspark_names.GROUPED}
 FOREIGN_MODULE: dict[str, str] = {
     "WindowSpec": pyspark_names.WINDOW,

@@ -180,7 +180,7 @@ def _by_name(families: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return {name: sentence for sentence, names in families for name in names.split()}
 
 
-FUNCTIONS = _by_name(_FUNCTIONS)
+FUNCTION_NAMES = _by_name(_FUNCTIONS)
 COLLECTION = _by_name(_COLLECTION)
 COLUMN = _by_name(_COLUMN)
 GROUPED = _by_name(_GROUPED)

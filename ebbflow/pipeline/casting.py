@@ -19,7 +19,7 @@ SPARK = {
 }  # fmt: skip
 YEAR_FIRST = r"^\s*[+-]?\d{4}"
 MIDNIGHT = YEAR_FIRST + r"[\d-]*([T ](0?0:00(:00(\.0*)?)?Z?)?)?\s*$"  # a date, with no time of day or the first one
-WHOLE = ("tinyint", "smallint", "int", "bigint")  # narrowest first
+WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")  # narrowest first
 
 
 def exact(column: Column, finer: Column, target: str) -> Column:

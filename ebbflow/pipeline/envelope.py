@@ -17,7 +17,7 @@ from ebbflow.columns.schema import Type, in_backticks
 
 OPS = ("c", "r", "u", "d")
 ABOUT_NO_ROW = ("m",)  # a logical message
-UNITS = ("micros", "millis")
+MOMENT_UNITS = ("micros", "millis")
 ENVELOPE_PARTS = ("op", "before", "after")
 OP, BEFORE, AFTER, TORN, WHOLE_TEXT = "_op", "_before", "_after", "_torn", "_envelope"
 SOURCE = {"lsn": "bigint", "file": "string", "pos": "bigint", "ts_ms": "bigint"}

@@ -24,6 +24,7 @@ from ebbflow.errors import CheckpointDiffers, DamagedFile, DeadLetters, Delivery
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import told
+from ebbflow.frontend.running.reader import STATE
 from ebbflow.frontend.running.session import Session
 from ebbflow.frontend.running.table import Table
 from ebbflow.pipeline import marks
@@ -39,10 +40,10 @@ from ebbflow.runtime.spark.delivery import judge
 from ebbflow.runtime.spark.jobs import described
 from ebbflow.runtime.spark.session import frame_of
 
-INPUT, ROW_COLUMN = "_input", "_row{}"
+INPUT_COLUMN, ROW_COLUMN = "_input", "_row{}"
 KEPT_NOTES = 5  # notes of batches that stay, for one that comes again
 KEPT_FIGURES = 100  # batches, as many as Spark keeps progress of
-STATE, QUERY = "state", "query"  # our checkpoint, and Spark's
+QUERY = "query"  # Spark's checkpoint, beside ours
 Time = tuple[int, ...]
 Frontiers = dict[str, list[Time]]
 
@@ -75,7 +76,7 @@ class Feed:
                 else F.lit(None).cast(_struct(other.schema)).alias(ROW_COLUMN.format(j))
                 for j, other in enumerate(self.shapes.values())
             ]
-            parts.append(shape.frame.select(F.lit(i).alias(INPUT), *self.times, DIFF, REASON, GIVEN, *rows))
+            parts.append(shape.frame.select(F.lit(i).alias(INPUT_COLUMN), *self.times, DIFF, REASON, GIVEN, *rows))
         whole = parts[0]
         for part in parts[1:]:
             whole = whole.unionByName(part)
@@ -90,7 +91,9 @@ class Feed:
         frame = self.spark.readStream.schema("once int").json(str(place)).filter(F.col("once") < 0)
         none, text = F.lit(None).cast("bigint"), F.lit(None).cast("string")
         times = [none.alias(name) for name in self.times]
-        return frame.select(F.col("once").alias(INPUT), *times, none.alias(DIFF), text.alias(REASON), text.alias(GIVEN))
+        return frame.select(
+            F.col("once").alias(INPUT_COLUMN), *times, none.alias(DIFF), text.alias(REASON), text.alias(GIVEN)
+        )
 
     def open(self) -> None:
         """Make the sinks ready, and publish what a crash left unpublished."""
@@ -148,7 +151,7 @@ class Feed:
         changes = self._publish(delivery.step, query_id, batch_id)
         seconds = committed - began, time.monotonic() - committed
         self.figures.append(self._figures(batch_id, delivery.step, found, changes, before_it, seconds))
-        report(self.spark, query_id, self.figures[-1], INPUT, GIVEN)
+        report(self.spark, query_id, self.figures[-1], INPUT_COLUMN, GIVEN)
 
     def _counted(self) -> tuple[int, int]:
         runtime: Any = self.live._runtime
@@ -224,13 +227,13 @@ class Feed:
                     reached = reached & (F.col(column) >= F.lit(number))
                 open_ = open_ | reached
             why = F.lit(f'late: "{plain(name)}" is complete before {told(tuple(before[name]))}')
-            late = F.when((F.col(INPUT) == i) & ~open_, why).otherwise(late)
+            late = F.when((F.col(INPUT_COLUMN) == i) & ~open_, why).otherwise(late)
         return batch.withColumn(REASON, F.coalesce(F.col(REASON), late))
 
     def _found(self, judged: DataFrame) -> dict[str, dict[str, Any]]:
         """Of each input: how many rows are taken in, how many are not and why, and their last times."""
         good, last = F.col(REASON).isNull(), self.times[-1]
-        rows = judged.groupBy(INPUT).agg(
+        rows = judged.groupBy(INPUT_COLUMN).agg(
             F.count_if(good).alias("rows"),
             F.count_if(~good).alias("wrong"),
             F.min(REASON).alias("why"),
@@ -240,7 +243,7 @@ class Feed:
         with described(self.spark, f"{self.publisher.title}, looking at a batch"):
             counted = rows.collect()
         for row in counted:
-            found[self.names[row[INPUT]]] = row.asDict()
+            found[self.names[row[INPUT_COLUMN]]] = row.asDict()
         return found
 
     def _frontiers(self, before: Frontiers, found: Mapping[str, Mapping[str, Any]]) -> Frontiers:
@@ -278,7 +281,9 @@ class Feed:
                     F.coalesce(F.col(old), F.lit(here)).alias(new)
                     for old, new, here in zip(self.times, times, note["frontiers"][name][0])
                 ]
-                frame = judged.filter((F.col(INPUT) == i) & F.col(REASON).isNull()).select(*columns, *stamps, DIFF)
+                frame = judged.filter((F.col(INPUT_COLUMN) == i) & F.col(REASON).isNull()).select(
+                    *columns, *stamps, DIFF
+                )
             gone = self._outdone(note, name).to_take()
             if len(gone):
                 edits = frame_of(self.spark, gone).select(
@@ -310,7 +315,7 @@ class Feed:
         names = F.array(*(F.lit(name) for name in self.names))
         own = [self._letter_of(i, shape) for i, shape in enumerate(self.shapes.values())]
         letters = judged.filter(F.col(REASON).isNotNull()).select(
-            F.element_at(names, F.col(INPUT) + 1).alias("input"),
+            F.element_at(names, F.col(INPUT_COLUMN) + 1).alias("input"),
             F.col(REASON).alias("reason"),
             F.array(*self.times).alias("time") if self.coordinates > 1 else F.col(self.times[0]).alias("time"),
             F.coalesce(*(diff for diff, _ in own), F.col(DIFF)).alias("diff"),

@@ -86,7 +86,7 @@ def debezium(
     >>> df = spark.readStream.format("kafka").options(**{"subscribe": "orders", ...}).load()  # doctest: +SKIP
     >>> flow.stream(spark, inputs={"orders": ebb.debezium(df)}, ...)  # doctest: +SKIP
     """
-    if timestamps not in envelope.UNITS:
+    if timestamps not in envelope.MOMENT_UNITS:
         raise TypeMismatch(
             f"timestamps says what a timestamp counts, not {plain(timestamps)}.", hint='"micros" or "millis".'
         )

@@ -21,7 +21,7 @@ from ebbflow.expressions.resolve import unknown_column
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import listed
 from ebbflow.pipeline import envelope
-from ebbflow.pipeline.casting import SPARK, WHOLE, as_order, exact, microseconds, value_of_text
+from ebbflow.pipeline.casting import SPARK, WHOLE_NUMBERS, as_order, exact, microseconds, value_of_text
 
 TIME, DIFF, REASON, GIVEN = "_time{}", "_diff", "_reason", "_given"
 SEQUENCE, DELETED = "_sequence{}", "_deleted"
@@ -197,7 +197,7 @@ class _Shaping:
         diff: Column = F.lit(1).cast("bigint")
         if self.source.diff is not None:
             column, type_ = self._at(self.source.diff, "diff")
-            if type_.simpleString() not in (*WHOLE, "string"):
+            if type_.simpleString() not in (*WHOLE_NUMBERS, "string"):
                 raise TypeMismatch(
                     f'{self.verb} takes as diff a column of whole numbers, and "{plain(self.source.diff)}" is of '
                     f"{type_.simpleString()}.",
@@ -316,8 +316,8 @@ class _Shaping:
         fits = {
             "string": ("string",), "binary": ("binary",), "boolean": ("boolean", "string"), "date": ("date", "string"),
             **dict.fromkeys(("timestamp", "timestamp_ntz"), ("timestamp", "timestamp_ntz", "date", "string")),
-            "double": (*WHOLE, "float", "double", "string"), "float": (*WHOLE, "float", "double", "string"),
-        }.get(name, (*WHOLE, "string"))  # fmt: skip
+            **dict.fromkeys(("double", "float"), (*WHOLE_NUMBERS, "float", "double", "string")),
+        }.get(name, (*WHOLE_NUMBERS, "string"))  # fmt: skip
         kind = found.partition("(")[0]
         if found in (target, "timestamp" if name == "timestamp" else target):
             return column, False
@@ -336,16 +336,16 @@ class _Shaping:
         if kind == "bigint" and name == "double":
             value = column.cast("double")
             return F.when((F.abs(value) < 2.0**63) & (value.cast("bigint") == column), value), True
-        widened = kind in WHOLE and name in ("double", "float")
-        if target in WHOLE and kind in WHOLE:
-            widened = WHOLE.index(kind) <= WHOLE.index(target)
+        widened = kind in WHOLE_NUMBERS and name in ("double", "float")
+        if target in WHOLE_NUMBERS and kind in WHOLE_NUMBERS:
+            widened = WHOLE_NUMBERS.index(kind) <= WHOLE_NUMBERS.index(target)
         return (column.cast(target), False) if widened else (column.try_cast(target), True)
 
     def _time(self, name: str) -> Column:
         """A coordinate as a whole number, null where it is none."""
         column, type_ = self._envelope_or(name, "time")
         kind = type_.simpleString()
-        if kind in (*WHOLE, "string"):
+        if kind in (*WHOLE_NUMBERS, "string"):
             return column.try_cast("bigint")
         if kind in ("timestamp", "timestamp_ntz"):
             return microseconds(column, kind)
@@ -376,7 +376,7 @@ class _Shaping:
 
     def _order_type(self, type_: DataType) -> Type:
         kind = type_.simpleString()
-        if kind in (*WHOLE, "timestamp", "timestamp_ntz", "date"):
+        if kind in (*WHOLE_NUMBERS, "timestamp", "timestamp_ntz", "date"):
             return LONG
         if kind in ("string", "double", "float"):
             return Type("double" if kind == "float" else kind)

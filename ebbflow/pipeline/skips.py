@@ -17,9 +17,9 @@ from ebbflow.frontend.plain import plain
 from ebbflow.pipeline import claims, marks
 
 PUBLISHED, REFUSED = "published.json", "refused.json"  # the last step that all sinks have; one that a sink refused
-PROGRESS, OUTPUTS = "progress", "outputs"  # of each output: how far it is, and a directory
+PROGRESS, OUTPUTS_FIELD = "progress", "outputs"  # of each output: how far it is, and a directory
 SKIPPED = "skipped"  # the changes that nobody was told of
-SAID = "skipped.json"  # which steps those are
+SKIPS_FILE = "skipped.json"  # which steps those are
 
 
 def skipped_of(place: Path, output: str) -> tuple[int, ...]:
@@ -28,13 +28,13 @@ def skipped_of(place: Path, output: str) -> tuple[int, ...]:
 
 
 def all_skipped(place: Path) -> list[dict[str, Any]]:
-    return list((marks.read(place / SAID) or {"steps": []})["steps"])
+    return list((marks.read(place / SKIPS_FILE) or {"steps": []})["steps"])
 
 
 def unpublished(place: Path, step: int) -> dict[str, Path]:
     """The outputs that do not have a step yet, and where its changes would be kept."""
     found = {}
-    for home in sorted((place / OUTPUTS).iterdir(), key=lambda home: int(home.name)):
+    for home in sorted((place / OUTPUTS_FIELD).iterdir(), key=lambda home: int(home.name)):
         output = claims.owner_of(home).output
         at = marks.read(place / PROGRESS / f"{home.name}.json")
         if (at is None or at["step"] < step) and step not in skipped_of(place, output):
@@ -67,5 +67,5 @@ def skip(place: Path, last: int, step: int, output: str | None) -> dict[str, Pat
         {"step": step, "output": name, "why": why.get("why", "") if why.get("output") == name else ""}
         for name in chosen
     ]
-    marks.write(place / SAID, {"steps": [*all_skipped(place), *said]})
+    marks.write(place / SKIPS_FILE, {"steps": [*all_skipped(place), *said]})
     return chosen

@@ -31,9 +31,10 @@ from ebbflow.errors import (
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import listed
+from ebbflow.frontend.running.reader import STATE
 from ebbflow.frontend.running.session import Session
 from ebbflow.pipeline import claims
-from ebbflow.pipeline.feed import INPUT, QUERY, STATE, Feed, Time
+from ebbflow.pipeline.feed import INPUT_COLUMN, QUERY, Feed, Time
 from ebbflow.pipeline.figures import observed
 from ebbflow.pipeline.formats import append
 from ebbflow.pipeline.latest import with_edits
@@ -70,7 +71,7 @@ def stream(
         letters = claims.local(dead_letters, "a directory of dead letters") if dead_letters else None
         feed = Feed(program, spark, place, shapes, dict(outputs), letters, live)
         writer = (
-            observed(feed.frame(), INPUT, GIVEN)
+            observed(feed.frame(), INPUT_COLUMN, GIVEN)
             .writeStream.foreachBatch(feed.take)
             .option("checkpointLocation", str(place / QUERY))
         )

@@ -11,14 +11,14 @@ from ebbflow.relational.bounds import bounded
 from ebbflow.relational.conditions import keys_of
 from ebbflow.relational.traversal import has_at_most_one_row, sources_of
 
-CONSTANT, GROUP, JOINED, MOVED_OVER, SIDE, ROUNDS, EVERYTHING = range(7)
+CONSTANT, OF_GROUP, JOINED, MOVED_OVER, SIDE, OF_ROUNDS, EVERYTHING = range(7)
 SAID = {
     CONSTANT: "the same, however many rows there are",
-    GROUP: "the rows of its group",
+    OF_GROUP: "the rows of its group",
     JOINED: "the rows that it joins",
     MOVED_OVER: "the rows between the old and the new value of one that it may change, with which they are compared",
     SIDE: "every row of the other side of a join, which has no equal keys",
-    ROUNDS: "the rows that follow from it in a loop",
+    OF_ROUNDS: "the rows that follow from it in a loop",
     EVERYTHING: "every row: one value, which it may change, is compared with all of them",
 }
 
@@ -46,10 +46,10 @@ def costs_of(relation: Relation) -> dict[int, int]:
                 walk(left, max(above, CONSTANT if kind == "semi" and not rest and keys else one))
                 walk(right, max(above, two))
             case a.Single(source) | a.Window(source):
-                walk(source, max(above, GROUP))
+                walk(source, max(above, OF_GROUP))
             case a.Loop(_, start, step):
-                walk(start, max(above, ROUNDS))
-                walk(step, max(above, ROUNDS))
+                walk(start, max(above, OF_ROUNDS))
+                walk(step, max(above, OF_ROUNDS))
             case _:
                 for source in sources_of(relation):
                     walk(source, above)

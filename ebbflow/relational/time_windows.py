@@ -27,7 +27,7 @@ from ebbflow.relational.scope import Known
 
 NAME, HIDDEN = "window", "\0window"
 MOST_WINDOWS = 1000  # that a row belongs to
-PARTS = ("expressions", "group", "having", "qualify", "order")  # of a query, which may name a window
+QUERY_PARTS = ("expressions", "group", "having", "qualify", "order")  # of a query, which may name a window
 
 
 def with_time_windows(rows: Rows, query: exp.Select) -> exp.Select:
@@ -53,7 +53,7 @@ def with_time_windows(rows: Rows, query: exp.Select) -> exp.Select:
         return node
 
     found = query.copy()
-    for name in PARTS:
+    for name in QUERY_PARTS:
         value = found.args.get(name)
         if isinstance(value, list):
             found.set(name, [_named(part, outside_subqueries(part, read)) for part in value])
@@ -70,7 +70,7 @@ def _named(before: exp.Expression, after: exp.Expression) -> exp.Expression:
 
 
 def _parts(query: exp.Select) -> Iterator[exp.Expression]:
-    for name in PARTS:
+    for name in QUERY_PARTS:
         value = query.args.get(name)
         yield from value if isinstance(value, list) else [] if value is None else [value]
 

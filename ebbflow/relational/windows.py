@@ -15,7 +15,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ebbflow.dataflow.nodes import Frame
-from ebbflow.dataflow.windows import FUNCTIONS, Asked, result_type
+from ebbflow.dataflow.windows import WINDOW_FUNCTIONS, Asked, result_type
 from ebbflow.errors import NotAnExpression, TypeMismatch
 from ebbflow.expressions.operations import cast, common_type
 from ebbflow.expressions.typed import Expr, Literal
@@ -29,7 +29,7 @@ from ebbflow.relational.nested import is_collecting
 from ebbflow.relational.refusals import refused, unsupported, word_for
 from ebbflow.relational.rows import Rows, bare
 
-PLACES: dict[type[exp.Expression], str] = {
+PLACES_OF_SQL: dict[type[exp.Expression], str] = {
     exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank", exp.PercentRank: "percent_rank",
     exp.CumeDist: "cume_dist", exp.Ntile: "ntile", exp.Lag: "lag", exp.Lead: "lead", exp.FirstValue: "first_value",
     exp.LastValue: "last_value", exp.First: "first_value", exp.Last: "last_value", exp.NthValue: "nth_value",
@@ -136,13 +136,13 @@ def _function(rows: Rows, window: exp.Expression, order: Order) -> _Function:
         skips = isinstance(node, exp.IgnoreNulls)
         node = node.this
     inner = node.this if isinstance(node, exp.Filter) else node
-    if type(inner) in PLACES and inner is node:
+    if type(inner) in PLACES_OF_SQL and inner is node:
         asked = _place(rows, node, skips)
-        kind = FUNCTIONS[asked.op]
+        kind = WINDOW_FUNCTIONS[asked.op]
         spec = window.args.get("spec")
         frame = _frame(rows, window, order) if kind.framed else None
         if not kind.framed and spec is not None and not _is_default(spec):
-            raise refused(f"{PLACES[type(node)]} is about the whole partition", spec, "Leave the frame out.")
+            raise refused(f"{PLACES_OF_SQL[type(node)]} is about the whole partition", spec, "Leave the frame out.")
         return _Function((Asked(asked.op, asked.of, asked.type, frame, asked.number, asked.default, skips),))
     if type(inner) not in AGGREGATES and not is_collecting(inner):
         raise unsupported(window, f"{word_for(inner)} over a window", "Ranks, lag, lead and aggregates stand there.")
@@ -157,14 +157,14 @@ def _function(rows: Rows, window: exp.Expression, order: Order) -> _Function:
         return _Function((), of)
     parts = aggregates.parts_of(of)
     for part in parts:
-        if part.op not in FUNCTIONS and frame is not None:
+        if part.op not in WINDOW_FUNCTIONS and frame is not None:
             raise unsupported(window, f"{part.op} over a part of its window")
     return _Function(tuple(Asked(part.op, part.of[0] if part.of else None, part.type, frame) for part in parts), of)
 
 
 def _place(rows: Rows, node: exp.Expression, skips: bool) -> Asked:
     """A function of a row's place, without its frame."""
-    op = PLACES[type(node)]
+    op = PLACES_OF_SQL[type(node)]
     if op in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):
         return Asked(op, None, result_type(op, None))
     if op == "ntile":

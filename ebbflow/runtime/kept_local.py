@@ -19,7 +19,7 @@ from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.durable.image import Pages
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import Ledger, begin
-from ebbflow.durable.records import LEDGER
+from ebbflow.durable.records import LEDGER, SEGMENTS
 from ebbflow.durable.segments import Delta, sections, segment
 from ebbflow.durable.store import Files, Store, disk_refusals, local_path
 from ebbflow.engine.slices import Antichain, Rows
@@ -29,8 +29,6 @@ from ebbflow.runtime.heap_places import LARGEST, aligned, build_anywhere, built_
 from ebbflow.runtime.local import LocalRuntime, split, together
 from ebbflow.runtime.made_by import manifest_for, refuse_other
 from ebbflow.trace.reserved_heap import default_reserve
-
-SEGMENTS = "segments"
 
 
 class DurableRuntime:
@@ -316,7 +314,7 @@ class DurableRuntime:
     def _settled(self, words: dict[str, Any]) -> None:
         self.words, self.lengths = (
             words,
-            {n: self.ledger.head.files[SEGMENTS][n] for n in self.ledger.state["segments"]},
+            {n: self.ledger.head.files[SEGMENTS][n] for n in self.ledger.state[SEGMENTS]},
         )
         self._left = {
             f"buffered/{i}/{name}": together(blocks)

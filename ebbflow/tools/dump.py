@@ -12,10 +12,10 @@ import click
 
 from ebbflow.durable import ledger
 from ebbflow.durable.image import apply_delta
+from ebbflow.durable.records import SEGMENTS
 from ebbflow.durable.segments import sections
 from ebbflow.engine import show
 from ebbflow.errors import CheckpointDiffers, NotACheckpoint
-from ebbflow.runtime.kept_local import SEGMENTS
 from ebbflow.runtime.made_by import engine, has_memory_of
 from ebbflow.tools.checkpoint import opened
 from ebbflow.trace.reserved_heap import Heap

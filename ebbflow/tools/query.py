@@ -32,9 +32,9 @@ from ebbflow.frontend.plain import shown
 from ebbflow.frontend.running.session import Session
 from ebbflow.tools.table_files import TableFiles
 
-ANSWER_OUTPUT, DIFF, ORDER_KEY = "answer", "_diff", "order key {}"
+ANSWER_OUTPUT, DIFF_FIELD, ORDER_KEY = "answer", "_diff", "order key {}"
 FORMATS = ("table", "csv", "json", "parquet")
-SHOWN_ROWS = 100
+QUERY_ROWS = 100
 PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -114,7 +114,7 @@ def _tell(asked: Asked, live: Session, changes: pyarrow.Table, sorting: Sorting,
         replace(asked.output, in_order(live.snapshot(ANSWER_OUTPUT).to_arrow(), "_count", sorting), _format(asked))
         return
     kept = changes.column_names[: len(changes.column_names) - 2 - sorting.extra]
-    signed = changes.select([DIFF, *kept])
+    signed = changes.select([DIFF_FIELD, *kept])
     write(signed, asked.format, sys.stdout, with_head=is_first)
     sys.stdout.flush()
 
@@ -293,14 +293,14 @@ def drawn(rows: pyarrow.Table) -> str:
         is_number = pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)
         is_right = is_number or pyarrow.types.is_decimal(field.type)
         lines.add_column(shown(name), justify="right" if is_right else "left", no_wrap=True)
-    for row in told(rows.slice(0, SHOWN_ROWS)):
-        sign = lambda name, value: f"{value:+d}" if name == DIFF else shown(value)
+    for row in told(rows.slice(0, QUERY_ROWS)):
+        sign = lambda name, value: f"{value:+d}" if name == DIFF_FIELD else shown(value)
         lines.add_row(*(sign(name, value) for name, value in row.items()))
     screen = Console(file=sys.stdout)
     console = Console(width=screen.width if screen.is_terminal else 10_000, color_system=None, emoji=False)
     with console.capture() as captured:
         console.print(lines)
-    more = len(rows) - SHOWN_ROWS
+    more = len(rows) - QUERY_ROWS
     return captured.get().rstrip("\n") + (
         f"\n... {more:,} more rows; --format csv or --output has all" if more > 0 else ""
     )

@@ -23,7 +23,7 @@ from pyarrow import csv, json, parquet
 from ebbflow.columns.ddl import type_of
 from ebbflow.errors import TypeMismatch, UnknownType, UnreadableFile, did_you_mean
 
-PATIENCE = 3  # readings that may fail, of a file that goes on changing
+TRIES = 3  # readings that may fail, of a file that goes on changing
 SETTLED = 0.05  # seconds after which a file that is being written has grown
 
 Stamp = tuple[int, int, int]  # of a file: when it was written, its size, which one it is
@@ -115,7 +115,7 @@ class TableFiles:
     def _again(self, refusal: UnreadableFile) -> Change:
         """A file that cannot be read may be one that is being written: the first readings of it may fail."""
         self._failed += 1
-        if not self.held or self._failed >= PATIENCE:
+        if not self.held or self._failed >= TRIES:
             raise refusal
         time.sleep(SETTLED)
         return Change([], [])

@@ -17,7 +17,7 @@ from ebbflow.trace.append import refresh, save
 from ebbflow.trace.folding import is_beside, shrink
 from ebbflow.trace.heap import alloc, class_size, copy_words, release, size_class
 from ebbflow.trace.ordered_index import (
-    PLACES,
+    INDEX_WORDS,
     OrderedIndex,
     append_gap,
     close_gap,
@@ -28,7 +28,7 @@ from ebbflow.trace.ordered_index import (
     value_at,
 )
 from ebbflow.trace.segment import DIFF_AT_MOST, Entry, comes_before, diff_of, first_from, stamped
-from ebbflow.trace.table import SEGMENTS, Marks, Record, Table
+from ebbflow.trace.table import SEGMENTS_AT, Marks, Record, Table
 from ebbflow.trace.worker_fields import Segment, Worker
 
 LARGE_PART = 4  # a part of an index that is merged rather than folded one by one
@@ -68,9 +68,9 @@ def fold_entry(worker: Worker, index: OrderedIndex, e: Entry, w: int, diff: int)
             if abs(sum_) <= DIFF_AT_MOST:
                 g.stamp = stamped(0, sum_)
                 if sum_ == 0:
-                    close_gap(worker, index, (k << PLACES) + i)
+                    close_gap(worker, index, (k << INDEX_WORDS) + i)
                 return
-    g = Entry(value_at(index, make_gap(worker, index, (k << PLACES) + j)))
+    g = Entry(value_at(index, make_gap(worker, index, (k << INDEX_WORDS) + j)))
     copy_words(Words(e), Words(g), w)
     g.stamp = stamped(0, diff)
 
@@ -160,7 +160,7 @@ def index_behind(worker: Worker, table: Table, family: int, segment: Segment) ->
     """The index that holds the old entries of a segment which a join reads, 0 when there is none."""
     if table.hangs_index == 0 or family != 0 or segment == worker.cold:
         return OrderedIndex(0)
-    return OrderedIndex(Marks(segment - SEGMENTS).index)
+    return OrderedIndex(Marks(segment - SEGMENTS_AT).index)
 
 
 @kernel

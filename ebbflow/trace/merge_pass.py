@@ -35,7 +35,7 @@ from ebbflow.trace.spine import Merge, append_sealed, is_gone
 from ebbflow.trace.table import Table
 from ebbflow.trace.worker_fields import Worker
 
-COUNTING, WRITING, DONE = 0, 1, 2
+COUNTING, WRITING, MERGE_DONE = 0, 1, 2
 SUMS_FAMILY = 2  # entries that are no rows: they are never folded, and a key that has them is in one batch only
 
 

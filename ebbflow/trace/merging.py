@@ -30,7 +30,7 @@ from ebbflow.trace.draft import (
 )
 from ebbflow.trace.hashing import hash_lanes
 from ebbflow.trace.heap import alloc, drop_vector, push_word, release
-from ebbflow.trace.merge_pass import COUNTING, DONE, WRITING, pass_over
+from ebbflow.trace.merge_pass import COUNTING, MERGE_DONE, WRITING, pass_over
 from ebbflow.trace.spine import Merge, Sealed, bit_words, is_gone, no_bits
 from ebbflow.trace.table import Spine, Table
 from ebbflow.trace.worker_fields import Vector, Worker
@@ -186,7 +186,7 @@ def work(worker: Worker, table: Table, m: Merge, fuel: int) -> int:
         if fuel <= 0:
             return 0
         end_batch(d, m.result)
-        m.phase = DONE
+        m.phase = MERGE_DONE
     return 1
 
 

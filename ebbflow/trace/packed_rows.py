@@ -47,7 +47,7 @@ class Pack(Struct, words=8):
     lists: List = several(0)
 
 
-CHUNK = 256  # words, if it then has room for some rows
+PACKED_CHUNK = 256  # words, if it then has room for some rows
 LEAST_ROWS = 4
 MANY_ODD = 16  # where one row in so many is odd, all of them are put wide
 HALF = 1 << 31
@@ -62,7 +62,7 @@ def row_words(lanes: int, wide: int) -> int:
 @inline
 def chunk_words(lanes: int, wide: int) -> int:
     """How large a chunk of such rows is."""
-    return max(CHUNK, Chunk.SIZE + LEAST_ROWS * row_words(lanes, wide))
+    return max(PACKED_CHUNK, Chunk.SIZE + LEAST_ROWS * row_words(lanes, wide))
 
 
 @inline

@@ -68,7 +68,7 @@ class Marks(Struct):
     segments: Segment = several(3)
 
 
-SEGMENTS = Marks.FIELDS["segments"].offset
+SEGMENTS_AT = Marks.FIELDS["segments"].offset
 ADDRESS = (1 << 44) - 1
 AHEAD = 16  # slots whose records are asked for before they are looked at
 

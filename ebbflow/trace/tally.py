@@ -47,7 +47,7 @@ class Total(Struct):
 NEW, KNOWN = 1, 2  # the stamps of a key that no moment has changed yet, and of one whose sum was put back
 
 LEAST_SLOTS = 16
-HUGE = 1 << 20  # words of a log that is not kept for the next advance
+HUGE_TALLY = 1 << 20  # words of a log that is not kept for the next advance
 
 
 @inline
@@ -148,7 +148,7 @@ def begin_log(worker: Worker, tally: Tally) -> None:
     if tally.logged_in != worker.first:
         tally.logged_in = worker.first
         tally.log.length = 0
-        if tally.log.capacity > HUGE:
+        if tally.log.capacity > HUGE_TALLY:
             drop_vector(worker, tally.log)
         tally.moment = max(tally.moment, NEW) + 1
         tally.since = tally.moment

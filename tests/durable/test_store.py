@@ -123,7 +123,7 @@ def test_a_file_whose_sync_failed_is_thrown_away():
 
 
 def test_one_holds_a_directory_at_a_time(store, monkeypatch):
-    monkeypatch.setattr(stores, "PATIENCE", 0.01)
+    monkeypatch.setattr(stores, "COMMIT_PATIENCE", 0.01)
     with store.held(), pytest.raises(SecondSession), Store(store.root).held():
         pass
     with Store(store.root).held():

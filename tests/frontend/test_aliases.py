@@ -55,7 +55,7 @@ def made(found):
     return found._node if isinstance(found, Collection) else repr(found)
 
 
-@pytest.mark.parametrize("word", aliases.COLLECTION)
+@pytest.mark.parametrize("word", aliases.COLLECTION_ALIASES)
 def test_a_second_spelling_of_a_collection_does_what_ours_does(word):
     e = edges()
     given, ours = ARGUMENTS[word]
@@ -63,11 +63,11 @@ def test_a_second_spelling_of_a_collection_does_what_ours_does(word):
 
 
 def test_the_spellings_that_are_promised_are_there():
-    assert set(PROMISED) <= set(aliases.COLLECTION)
-    assert "toPandas" in aliases.TABLE
+    assert set(PROMISED) <= set(aliases.COLLECTION_ALIASES)
+    assert "toPandas" in aliases.TABLE_ALIASES
 
 
-@pytest.mark.parametrize("word", aliases.COLUMN)
+@pytest.mark.parametrize("word", aliases.COLUMN_ALIASES)
 def test_a_second_spelling_of_a_column_gives_a_column(word):
     arguments = {
         "isin": ([1, 2],),
@@ -91,7 +91,8 @@ def test_a_second_spelling_of_a_column_gives_a_column(word):
 
 
 @pytest.mark.parametrize(
-    "table, kind", [(aliases.COLLECTION, Collection), (aliases.COLUMN, Column), (aliases.GROUPED, Grouped)]
+    "table, kind",
+    [(aliases.COLLECTION_ALIASES, Collection), (aliases.COLUMN_ALIASES, Column), (aliases.GROUPED_ALIASES, Grouped)],
 )
 def test_every_line_of_the_tables_is_a_method(table, kind):
     for word, ours in table.items():
@@ -103,10 +104,10 @@ def test_every_line_of_the_tables_is_a_method(table, kind):
 @pytest.mark.parametrize("kind", [Collection, Column, Grouped, ebb.Table])
 def test_a_method_in_capitals_is_a_spelling_of_the_tables(kind):
     tables = {
-        Collection: aliases.COLLECTION,
-        Column: aliases.COLUMN,
-        Grouped: aliases.GROUPED,
-        ebb.Table: aliases.TABLE,
+        Collection: aliases.COLLECTION_ALIASES,
+        Column: aliases.COLUMN_ALIASES,
+        Grouped: aliases.GROUPED_ALIASES,
+        ebb.Table: aliases.TABLE_ALIASES,
     }
     capitals = {name for name in vars(kind) if not name.startswith("_") and name != name.lower()}
     assert capitals <= set(tables[kind])
@@ -166,7 +167,7 @@ def test_a_foreign_word_of_a_session_is_answered_with_ours(word):
     assert aliases.FOREIGN_SESSION[word] in refusal.value.hint
 
 
-@pytest.mark.parametrize("word", sorted(aliases.TABLE))
+@pytest.mark.parametrize("word", sorted(aliases.TABLE_ALIASES))
 def test_a_second_spelling_of_a_table_is_a_method(word):
     assert len(getattr(table(), word)()) == 1
 

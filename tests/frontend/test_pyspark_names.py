@@ -81,13 +81,15 @@ def test_a_class_of_pyspark_is_answered(kind):
 def test_a_word_of_windows_is_ours(name):
     for window in (ebb.Window, ebb.Window.partition_by("src")):
         assert hasattr(window, name) or (name in public(Window) and name not in public(WindowSpec))
-    assert name not in aliases.WINDOW or getattr(ebb.Window, name) == getattr(ebb.Window, aliases.WINDOW[name])
+    assert name not in aliases.WINDOW_ALIASES or getattr(ebb.Window, name) == getattr(
+        ebb.Window, aliases.WINDOW_ALIASES[name]
+    )
 
 
 @pytest.mark.parametrize(
     "table, known, have",
     [
-        (pyspark_names.FUNCTIONS, FUNCTIONS, ours.__all__),
+        (pyspark_names.FUNCTION_NAMES, FUNCTIONS, ours.__all__),
         (pyspark_names.COLLECTION, public(DataFrame), public(ebb.Collection)),
         (pyspark_names.COLUMN, public(Column), public(ebb.Column)),
         (pyspark_names.GROUPED, public(GroupedData), ["agg", "count", "sum", "avg", "mean", "min", "max"]),
@@ -113,7 +115,7 @@ def test_a_function_that_is_not_in_ebb_is_found_in_functions(name):
 
 
 def test_a_sentence_begins_so_that_it_can_follow_ours():
-    for sentence in {*pyspark_names.FUNCTIONS.values(), *pyspark_names.COLLECTION.values()}:
+    for sentence in {*pyspark_names.FUNCTION_NAMES.values(), *pyspark_names.COLLECTION.values()}:
         assert aliases.ours(sentence).startswith("Here: ")
         assert not sentence.endswith(".")
 

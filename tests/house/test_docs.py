@@ -242,7 +242,12 @@ def test_every_option_of_sources_and_sinks_is_explained():
 
 def test_every_spelling_of_pyspark_s_is_listed():
     page = (DOCS / "from-pyspark.md").read_text()
-    for word in {**aliases.COLLECTION, **aliases.COLUMN, **aliases.GROUPED, **aliases.TABLE}:
+    for word in {
+        **aliases.COLLECTION_ALIASES,
+        **aliases.COLUMN_ALIASES,
+        **aliases.GROUPED_ALIASES,
+        **aliases.TABLE_ALIASES,
+    }:
         assert f"`{word}`" in page, word
 
 

@@ -11,7 +11,12 @@ from ebbflow.frontend.building.grouping import Grouped
 from ebbflow.frontend.building.ordering import Ordered
 from ebbflow.frontend.building.text_methods import Text
 
-SECOND_SPELLINGS = {*aliases.COLLECTION, *aliases.COLUMN, *aliases.GROUPED, *aliases.TABLE}
+SECOND_SPELLINGS = {
+    *aliases.COLLECTION_ALIASES,
+    *aliases.COLUMN_ALIASES,
+    *aliases.GROUPED_ALIASES,
+    *aliases.TABLE_ALIASES,
+}
 PROMISED = {"sql"}  # not built yet
 KINDS = [ebb.Dataflow, ebb.Collection, Grouped, Ordered, ebb.Session, Column, Text, Moment]
 METHODS = [

@@ -84,7 +84,7 @@ def test_every_expression_has_the_values_and_the_type_that_spark_gives_it(spark,
     differ = {one: (m, t) for one, m, t in zip(["k", *listed()], mine, theirs) if m != t}
     assert differ == {"null": ("bigint", "void")}
     asked = {part.kind for part in plan.optimised(df).walk()}
-    known = {*expressions.SAME, *expressions.FUNCTIONS, *expressions.AS_THEY_ARE} - KEPT_FROM_TABLE
+    known = {*expressions.SAME, *expressions.EXPRESSIONS, *expressions.AS_THEY_ARE} - KEPT_FROM_TABLE
     assert known <= asked, f"no expression of the list is made of {known - asked}"
 
 
@@ -326,7 +326,7 @@ def test_nothing_is_set_on_the_users_session(spark, things):
     program(spark.sql("select b, sum(a) from things group by b order by 2 limit 1"))
     with pytest.raises(DataFrameError):
         program(things.selectExpr("json_tuple(s, 'a')"))
-    assert settings(spark) == before and plan.RULES not in before
+    assert settings(spark) == before and plan.EXCLUDED_RULES not in before
     assert sessions.getActiveSession().get().equals(spark._jsparkSession)
     sessions.clearActiveSession()  # a thread that has none has none afterwards
     try:
@@ -339,9 +339,9 @@ def test_nothing_is_set_on_the_users_session(spark, things):
 def test_rules_that_the_user_left_out_are_left_out(spark, things):
     other = spark.newSession()
     rule = "org.apache.spark.sql.catalyst.optimizer.CombineFilters"
-    other.conf.set(plan.RULES, rule)
+    other.conf.set(plan.EXCLUDED_RULES, rule)
     df = other.createDataFrame([(1, 2)], "a int, b int").where("a > 0").where("b > 0")
-    assert compare(now(df), df) == 1 and other.conf.get(plan.RULES) == rule
+    assert compare(now(df), df) == 1 and other.conf.get(plan.EXCLUDED_RULES) == rule
     spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
 
 

@@ -214,7 +214,7 @@ def test_variables_advance_together():
 
 
 def test_a_loop_that_never_settles_is_refused(monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.oracle.moment.PATIENCE", 50)
+    monkeypatch.setattr("ebbflow.runtime.oracle.moment.MOST_ROUNDS", 50)
     with pytest.raises(NeverSettles):
         meaning(lambda s, x: s.iterate(x, lambda v, loop: s.negate(v)), x={(1, 1): 1})
     with pytest.raises(NeverSettles):
@@ -284,7 +284,7 @@ def test_delay_moves_changes_and_not_collections():
 
 def test_a_loop_need_not_settle_at_times_that_are_not_complete(monkeypatch):
     """What a delay moved beyond the frontier stands there alone; what is to come may let a loop settle."""
-    monkeypatch.setattr("ebbflow.runtime.oracle.moment.PATIENCE", 50)
+    monkeypatch.setattr("ebbflow.runtime.oracle.moment.MOST_ROUNDS", 50)
     from ebbflow.expressions.typed import Column
 
     later = call("add", Column("time", LONG), lit(10))

@@ -267,7 +267,7 @@ def some_windows(sketch, source, random):
         schema[order.strip("-!")].is_number or schema[order.strip("-!")].name == "date"
     )
     asked = []
-    for op, kind in windows.FUNCTIONS.items():
+    for op, kind in windows.WINDOW_FUNCTIONS.items():
         column = random.choice("vw") if kind.of == "yes" else None
         if (kind.ordered and not order) or (op in ("sum", "avg") and not schema[column].is_number):
             continue

@@ -82,7 +82,7 @@ def test_rows_are_there_from_the_first_time_on():
 
 
 def test_a_recording_is_bounded_and_says_what_it_left_out(monkeypatch):
-    monkeypatch.setattr(recording, "KEPT", 3)
+    monkeypatch.setattr(recording, "EVENTS_KEPT", 3)
     found = recording.recorded(reach(), None, {"edges": [(i, i + 1) for i in range(10)]})
     assert len(found.changes["edges"]) == 3 and found.dropped == {"edges": 7, "roots": 0}
     assert page.content(found)["dropped"]["edges"] == 7

@@ -169,9 +169,11 @@ def _window_fits(
     """Functions that there are, of columns that are not keys, over frames that measure what can be measured."""
     at, source = graph.places[number], graph.schemas[reduce.source]
     for each in functions:
-        kind = windows.FUNCTIONS.get(each.op)
+        kind = windows.WINDOW_FUNCTIONS.get(each.op)
         if kind is None:
-            yield PlanError(f'There is no window function "{each.op}".', at=at, hint=", ".join(windows.FUNCTIONS) + ".")
+            yield PlanError(
+                f'There is no window function "{each.op}".', at=at, hint=", ".join(windows.WINDOW_FUNCTIONS) + "."
+            )
             continue
         if (each.column is not None) != (kind.of == "yes"):
             yield PlanError(f'"{each.name}" = {each.op} {"needs a" if kind.of == "yes" else "has no"} column.', at=at)

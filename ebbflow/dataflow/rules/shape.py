@@ -100,7 +100,8 @@ def unions_end(graph: Graph) -> Breaches:
         ways.append(sum(ways[source] for source in n.sources_of(node) if source < number) if goes_on else 1)
         if isinstance(node, n.Concat) and ways[number] > limits.PATHS:
             yield PlanError(
-                f"Unions of unions pass each row on {ways[number]:,} times; at most {limits.PATHS:,} times can be computed.",
+                f"Unions of unions pass each row on {ways[number]:,} times; at most {limits.PATHS:,} times can be "
+                "computed.",
                 at=graph.places[number],
                 hint="Put distinct() between the unions, or group_by(...) and count: equal rows are then one row.",
             )

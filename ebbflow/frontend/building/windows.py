@@ -17,7 +17,7 @@ from ebbflow.columns.schema import Type
 from ebbflow.dataflow.aggregates import result_type
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.nodes import Frame
-from ebbflow.dataflow.windows import FUNCTIONS, WHOLE, Asked, Order, add_window
+from ebbflow.dataflow.windows import WHOLE, WINDOW_FUNCTIONS, Asked, Order, add_window
 from ebbflow.dataflow.windows import result_type as place_type
 from ebbflow.errors import NotAnExpression, TypeMismatch, users_place
 from ebbflow.expressions import ast as w
@@ -119,10 +119,11 @@ class WindowSpec:
     def _checked(self, call: w.Aggregated | w.Placed) -> w.Aggregated | w.Placed:
         if AS_PLACED.get(call.op):
             call = w.Placed(AS_PLACED[call.op], call.of)
-        kind = FUNCTIONS.get(call.op)
+        kind = WINDOW_FUNCTIONS.get(call.op)
         if kind is None:
             raise NotAnExpression(
-                f"{call.op} is not computed over windows.", hint="There are: " + ", ".join(FUNCTIONS) + " and lag."
+                f"{call.op} is not computed over windows.",
+                hint="There are: " + ", ".join(WINDOW_FUNCTIONS) + " and lag.",
             )
         if kind.ordered and not self._order:
             raise NotAnExpression(
@@ -220,7 +221,7 @@ def _asked(over: w.Over, order: Order, typed: Callable[[w.Ast], Expr]) -> Asked:
         raise TypeMismatch(f'{call.op} adds up numbers, and "{of}" is of type {of.type}.', hint="Cast it first.")
     kind = of.type if of is not None else None
     frame = None
-    if FUNCTIONS[call.op].framed:
+    if WINDOW_FUNCTIONS[call.op].framed:
         frame = frame_of(over.frame, order, bool(over.order))
     if isinstance(call, w.Aggregated):
         return Asked(call.op, of, result_type(call.op, kind), frame)

@@ -129,7 +129,7 @@ def monthname(column: Given) -> Column:
     return of("monthname", column)
 
 
-PARTS = {
+CALENDAR_PARTS = {
     "year": "year", "month": "month", "day": "day", "hour": "hour", "minute": "minute", "second": "second",
     "quarter": "quarter", "week": "weekofyear", "doy": "dayofyear", "dow": "dayofweek", "yearofweek": "yearofweek",
 }  # fmt: skip
@@ -142,10 +142,10 @@ def extract(part: Given, column: Given) -> Column:
     Column<year(at)>
     """
     name = text(part).tree
-    op = PARTS.get(str(getattr(name, "text", getattr(name, "value", part))).lower())
+    op = CALENDAR_PARTS.get(str(getattr(name, "text", getattr(name, "value", part))).lower())
     if op is None:
         raise NotAnExpression(
-            f"extract takes a part of a date as plain text; got {part!r}.", hint=f"One of: {', '.join(PARTS)}."
+            f"extract takes a part of a date as plain text; got {part!r}.", hint=f"One of: {', '.join(CALENDAR_PARTS)}."
         )
     return of(op, column)
 

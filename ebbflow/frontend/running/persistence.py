@@ -18,7 +18,7 @@ from ebbflow.frontend.running.output_log import Antichain, Changes, OutputLog
 from ebbflow.runtime.contract import Keeper
 
 Array = NDArray[np.int64]
-LOG = "shown/"  # and the name of an output: the journal of its log
+LOG_PREFIX = "shown/"  # and the name of an output: the journal of its log
 
 
 class Persistence:
@@ -48,7 +48,7 @@ class Persistence:
         for name, shown in outputs.items():
             lanes = shown.schema.width
             told_apart = lambda shown=shown: np.array(shown.since, np.int64).reshape(-1)
-            log = self._rows(f"{LOG}{name}", lanes, lambda shown=shown: _listed(shown.all()), beside=told_apart)
+            log = self._rows(f"{LOG_PREFIX}{name}", lanes, lambda shown=shown: _listed(shown.all()), beside=told_apart)
             unread = self._rows(f"unread/{name}", lanes, lambda shown=shown: shown.unread)
             if words:
                 since, frontier = words["outputs"][name]
@@ -73,7 +73,7 @@ class Persistence:
             if self._unread[name] is not shown.unread:  # what was unread has been read
                 journals[f"unread/{name}"].renew()
             if name in new:
-                journals[f"{LOG}{name}"].add(_words([new[name]]))
+                journals[f"{LOG_PREFIX}{name}"].add(_words([new[name]]))
                 if shown.keeps_changes:
                     journals[f"unread/{name}"].add(_words([new[name]]))
         self.keeper.commit({"inputs": {name: one.frontier for name, one in due.items()}, "outputs": moved})

@@ -23,14 +23,14 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.reading import checked_file, read_newest
-from ebbflow.durable.records import LEDGER, MANIFEST, Record
+from ebbflow.durable.records import LEDGER, MANIFEST, SEGMENTS, TEXTS, Record
 from ebbflow.durable.segments import Delta, sections
 from ebbflow.durable.store import Files, Store, local_path
 from ebbflow.errors import CheckpointDiffers, DamagedFile, HistoryGone, NotComplete, UnknownOutput, did_you_mean
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import as_time, listed, told, whole
 from ebbflow.frontend.running.output_log import Antichain, OutputLog, consolidated, nothing
-from ebbflow.frontend.running.persistence import LOG, changes_of
+from ebbflow.frontend.running.persistence import LOG_PREFIX, changes_of
 from ebbflow.frontend.running.table import Table
 from ebbflow.native.kernel import compile_all
 from ebbflow.runtime.spark import blobs
@@ -38,7 +38,7 @@ from ebbflow.runtime.spark.texts import add_texts
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, antichain, before
 
-SEGMENTS, TEXTS, TEXT = "segments", "texts", "text"
+TEXT = "text"
 STATE = "state"  # of a stream, in the directory that it was given
 
 
@@ -298,11 +298,11 @@ class Reader:
     def _read(self, record: Record, name: str) -> Output:
         state, schema, width = record.state, self._outputs[name], len(self._coordinates)
         since, frontier = self._times(record, name)
-        chain = self._chain(state, f"{LOG}{name}")
+        chain = self._chain(state, f"{LOG_PREFIX}{name}")
         known = self._known.get(name)
         if known is not None and known.chain == chain and known.log.frontier == frontier:
             return known
-        deltas = [(file, self._section(record, file, f"{LOG}{name}")) for file in chain]
+        deltas = [(file, self._section(record, file, f"{LOG_PREFIX}{name}")) for file in chain]
         log = OutputLog(name, schema, False, since, frontier)
         if deltas:
             if len(beside := deltas[0][1].beside):
@@ -324,7 +324,7 @@ class Reader:
         if file not in self._sections:
             data = checked_file(self._store, record, SEGMENTS, file)
             found = sections(data, self._store.path(SEGMENTS, file))
-            is_wanted = lambda name: name == TEXT or name.startswith(LOG)
+            is_wanted = lambda name: name == TEXT or name.startswith(LOG_PREFIX)
             self._sections[file] = {name: _copied(delta) for name, delta in found.items() if is_wanted(name)}
         if section not in self._sections[file]:
             path = self._store.path(SEGMENTS, file)

@@ -22,7 +22,7 @@ from ebbflow.operators.reduce.windows import answer_ordered, reserve_cells
 from ebbflow.trace.failures import PARTITION_OVERFLOW, fail
 from ebbflow.trace.heap import copy_words, reserve
 from ebbflow.trace.ordered_index import (
-    PLACES,
+    INDEX_WORDS,
     OrderedIndex,
     cursor_of,
     note_change,
@@ -114,9 +114,9 @@ def compute_span(worker: Worker, node: Node, index: OrderedIndex, first: int, en
     place = start
     cursor = cursor_of(index, start)
     while place < stop:
-        k = cursor >> PLACES
-        if (cursor & ((1 << PLACES) - 1)) == index.directory[k].values:
-            cursor = (k + 1) << PLACES
+        k = cursor >> INDEX_WORDS
+        if (cursor & ((1 << INDEX_WORDS) - 1)) == index.directory[k].values:
+            cursor = (k + 1) << INDEX_WORDS
             continue
         p = value_at(index, cursor)
         if p[0] > 0:

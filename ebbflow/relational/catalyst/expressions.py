@@ -22,7 +22,7 @@ from ebbflow.relational.catalyst import functions, nested
 from ebbflow.relational.catalyst.functions import ANSI, TRY, mode_of
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.tree import Node
-from ebbflow.relational.catalyst.types import BOUNDS, literal_of, type_of
+from ebbflow.relational.catalyst.types import NARROW_BOUNDS, literal_of, type_of
 
 Bind = Callable[[Node], Expr]
 
@@ -68,10 +68,10 @@ def _bound(node: Node, bind: Bind) -> Expr:
         return bind(node.children[0])
     if kind in SAME:
         return typed(SAME[kind], [bind(child) for child in node.children])
-    if kind in FUNCTIONS:
-        return FUNCTIONS[kind](node, bind)
-    if kind in functions.FUNCTIONS:
-        return functions.FUNCTIONS[kind](node, bind)
+    if kind in EXPRESSIONS:
+        return EXPRESSIONS[kind](node, bind)
+    if kind in functions.BY_KIND:
+        return functions.BY_KIND[kind](node, bind)
     if kind in nested.NESTED_FUNCTIONS:
         return nested.NESTED_FUNCTIONS[kind](node, bind)
     if kind in WHY:
@@ -96,7 +96,7 @@ def _arithmetic(op: str) -> Callable[[Node, Bind], Expr]:
             return cast(value, kind) if kind is not None else typed(NULL_WITHOUT_ROOM[op], (left, right))
         if kind is None or value.type != LONG:
             return value
-        return guards.within(value, kind, BOUNDS[kind])
+        return guards.within(value, kind, NARROW_BOUNDS[kind])
 
     return made
 
@@ -105,7 +105,7 @@ def _narrower(left: Type, right: Type) -> Type | None:
     """The type of integers narrower than a long that Spark computes with, if it does."""
     if not (left.is_integer and right.is_integer) or LONG in (left, right):
         return None
-    return max((left, right), key=lambda kind: BOUNDS[kind])
+    return max((left, right), key=lambda kind: NARROW_BOUNDS[kind])
 
 
 def _quotient(op: str) -> Callable[[Node, Bind], Expr]:
@@ -135,7 +135,7 @@ def _one_number(op: str) -> Callable[[Node, Bind], Expr]:
     def made(node: Node, bind: Bind) -> Expr:
         value = bind(node.children[0])
         found = typed(op, (value,))
-        return guards.within(found, value.type, BOUNDS[value.type]) if value.type in BOUNDS else found
+        return guards.within(found, value.type, NARROW_BOUNDS[value.type]) if value.type in NARROW_BOUNDS else found
 
     return made
 
@@ -147,7 +147,7 @@ def _round(node: Node, bind: Bind) -> Expr:
     if value.type.is_integer and digits.value >= 0:
         return value
     found = typed("round", (value, Literal(digits.value, LONG)))
-    return guards.within(found, value.type, BOUNDS[value.type]) if value.type in BOUNDS else found
+    return guards.within(found, value.type, NARROW_BOUNDS[value.type]) if value.type in NARROW_BOUNDS else found
 
 
 def _whole(op: str) -> Callable[[Node, Bind], Expr]:
@@ -183,7 +183,7 @@ def _never_fails(here: Type, kind: Type) -> bool:
     if kind.is_float:
         return here != STRING
     if kind.is_integer:
-        return here == BOOLEAN or (here.is_integer and BOUNDS.get(here, 2**63) <= BOUNDS.get(kind, 2**63))
+        return here == BOOLEAN or (here.is_integer and NARROW_BOUNDS.get(here, 2**63) <= NARROW_BOUNDS.get(kind, 2**63))
     if kind.name == "decimal":
         whole = {"byte": 3, "short": 5, "int": 10, "long": 19, "decimal": here.precision - here.scale}.get(here.name)
         return whole is not None and whole <= kind.precision - kind.scale and kind.scale >= here.scale
@@ -266,7 +266,7 @@ SAME = {
     "Month": "month", "DayOfMonth": "day", "Hour": "hour", "Minute": "minute", "Second": "second",
     "WeekDay": "weekday", "DateAdd": "date_add", "DateDiff": "date_diff",
 }  # fmt: skip
-FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
+EXPRESSIONS: dict[str, Callable[[Node, Bind], Expr]] = {
     "Add": _arithmetic("add"),
     "Subtract": _arithmetic("sub"),
     "Multiply": _arithmetic("mul"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
+from ebbflow.columns.ranges import EPOCH
 from ebbflow.columns.schema import INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from ebbflow.expressions import guards
 from ebbflow.expressions.operations import MOMENTS, cast, typed
@@ -20,7 +21,7 @@ from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational.catalyst import nested
 from ebbflow.relational.catalyst.refusals import unsupported
 from ebbflow.relational.catalyst.tree import Node
-from ebbflow.relational.catalyst.types import BOUNDS, EPOCH, type_of
+from ebbflow.relational.catalyst.types import NARROW_BOUNDS, type_of
 
 Bind = Callable[[Node], Expr]
 ANSI, TRY = "ANSI", "TRY"
@@ -84,7 +85,7 @@ def _refusing(found: Expr, values: list[Expr]) -> Expr:
 def _bround(node: Node, bind: Bind) -> Expr:
     value, digits = (bind(child) for child in node.children)
     found = typed("bround", (value, digits))
-    return guards.within(found, value.type, BOUNDS[value.type]) if value.type in BOUNDS else found
+    return guards.within(found, value.type, NARROW_BOUNDS[value.type]) if value.type in NARROW_BOUNDS else found
 
 
 def _bit_count(node: Node, bind: Bind) -> Expr:
@@ -97,7 +98,7 @@ def _pmod(node: Node, bind: Bind) -> Expr:
     value: Expr = typed("pmod", (left, right))
     if mode_of(node) == ANSI:
         value = guards.unless(guards.both(guards.is_zero(right), guards.is_there(left)), value)
-    return cast(value, left.type) if left.type in BOUNDS else value
+    return cast(value, left.type) if left.type in NARROW_BOUNDS else value
 
 
 def _read_by_format(node: Node, bind: Bind) -> Expr:
@@ -230,7 +231,7 @@ def _method(node: Node, bind: Bind) -> Expr:
     return typed(op, [bind(child) for child in node.children[:many]])
 
 
-FUNCTIONS: dict[str, Callable[[Node, Bind], Expr]] = {
+BY_KIND: dict[str, Callable[[Node, Bind], Expr]] = {
     **dict.fromkeys(OF_TABLE, of_table),
     "LikeAny": _like_some("or", False), "LikeAll": _like_some("and", False),
     "NotLikeAny": _like_some("or", True), "NotLikeAll": _like_some("and", True),

@@ -13,6 +13,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from ebbflow.columns.ranges import EPOCH
 from ebbflow.columns.schema import DATE, INT, LONG, STRING, Type, array_of, struct_of
 from ebbflow.dataflow.aggregates import result_type
 from ebbflow.dataflow.collecting import with_order
@@ -24,7 +25,7 @@ from ebbflow.relational.aggregates import JOINED_TEXTS, Asked, pair, where
 from ebbflow.relational.algebra import Relation
 from ebbflow.relational.catalyst.refusals import refused, unsupported
 from ebbflow.relational.catalyst.tree import Node
-from ebbflow.relational.catalyst.types import EPOCH, type_of
+from ebbflow.relational.catalyst.types import type_of
 
 Bind = Callable[[Node], Expr]
 NESTED_OF_TABLE = {

@@ -36,7 +36,7 @@ PHYSICAL = (
     "dynamicpruning.PartitionPruning", "dynamicpruning.CleanupDynamicPruningFilters", "OptimizeMetadataOnlyQuery",
 )  # fmt: skip
 JAVA_CALLS = ("Invoke", "StaticInvoke")
-RULES = "spark.sql.optimizer.excludedRules"
+EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 EXCLUDED = ",".join(
     [
         *(_OPTIMIZER + rule for rule in (*READ_DATA, *FOR_ONE_PASS)),
@@ -70,8 +70,8 @@ def optimised(df: Any) -> Node:
     spark = df.sparkSession
     sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
     clone = spark._jsparkSession.cloneSession()
-    theirs = clone.conf().get(RULES, "")
-    clone.conf().set(RULES, f"{theirs},{EXCLUDED}" if theirs else EXCLUDED)
+    theirs = clone.conf().get(EXCLUDED_RULES, "")
+    clone.conf().set(EXCLUDED_RULES, f"{theirs},{EXCLUDED}" if theirs else EXCLUDED)
     active = sessions.getActiveSession()
     sessions.setActiveSession(clone)  # rules read the settings of the session that is active
     try:

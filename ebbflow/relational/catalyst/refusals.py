@@ -11,7 +11,7 @@ from typing import Any
 from ebbflow.errors import DataFrameError
 from ebbflow.relational.catalyst.tree import Node
 
-SHOWN = 100
+LONGEST_SHOWN = 100
 PLACES_IN_JAVA = r"(java|jdk|scala|py4j|org\.apache)\b"
 """Where Spark says that a part was written when it does not know the line of Python."""
 PLAN_NUMBERS = re.compile(r"#\d+L?\b|~|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}, ")  # that Catalyst gives its parts
@@ -26,7 +26,7 @@ def shown(node: Node) -> str:
     except Exception:  # an expression that has no text, or a plan whose fields have none
         text = node.kind
     text = " ".join(PLAN_NUMBERS.sub("", text).split())
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
 def place_of(node: Node) -> str:

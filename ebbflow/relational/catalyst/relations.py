@@ -34,7 +34,7 @@ LEAVES = {
     "StreamingExecutionRelation", "StreamingDataSourceV2Relation", "StreamingDataSourceV2ScanRelation",
     "InMemoryRelation", "ExternalRDD", "CommandResult",
 }  # fmt: skip
-AS_THEY_ARE = {
+SAME_ROWS = {
     "SubqueryAlias", "View", "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint",
     "Subquery", "ReturnAnswer", "LocalLimit",
 }  # fmt: skip
@@ -42,7 +42,7 @@ JOINS = {
     "Inner": "inner", "Cross": "inner", "LeftOuter": "left", "RightOuter": "right", "FullOuter": "full",
     "LeftSemi": "semi", "LeftAnti": "anti",
 }  # fmt: skip
-WHY = {
+WHY_NOT_ROWS = {
     "EventTimeWatermark": (
         "a watermark (Spark drops the rows behind it)",
         "Leave withWatermark out: every row counts here, however late it comes.",
@@ -68,12 +68,12 @@ class Plans:
         if node.kind in LEAVES:
             relation, ids = self._leaf(node)
             return Rows(relation, ids, self)
-        if node.kind in AS_THEY_ARE:
+        if node.kind in SAME_ROWS:
             return self.rows(node.children[0])
         made = getattr(self, f"_{node.kind.lower()}", None)
         if made is not None:
             return made(node)  # type: ignore[no-any-return]
-        raise unsupported(node, *WHY.get(node.kind, ()))
+        raise unsupported(node, *WHY_NOT_ROWS.get(node.kind, ()))
 
     # ---- rows one by one --------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import datetime
 import re
 from decimal import Decimal
 
-from ebbflow.columns.ranges import EXACT_DECIMALS
+from ebbflow.columns.ranges import EPOCH, EXACT_DECIMALS
 from ebbflow.columns.schema import (
     BINARY,
     BOOLEAN,
@@ -38,8 +38,7 @@ NAMES = {
     "string": STRING, "binary": BINARY, "date": DATE, "timestamp": TIMESTAMP, "timestamp_ntz": TIMESTAMP_NTZ,
     "void": VOID,
 }  # fmt: skip
-BOUNDS = {INT: 2**31, SHORT: 2**15, BYTE: 2**7}
-EPOCH = datetime.datetime(1970, 1, 1)
+NARROW_BOUNDS = {INT: 2**31, SHORT: 2**15, BYTE: 2**7}
 
 
 def type_of(written: object, node: Node) -> Type:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ebbflow.dataflow.nodes import Frame
-from ebbflow.dataflow.windows import FUNCTIONS, Asked, result_type
+from ebbflow.dataflow.windows import WINDOW_FUNCTIONS, Asked, result_type
 from ebbflow.errors import NotAnExpression, TypeMismatch
 from ebbflow.expressions.operations import VOID, cast
 from ebbflow.expressions.typed import Expr, Literal
@@ -25,12 +25,12 @@ from ebbflow.relational.catalyst.rows import Rows
 from ebbflow.relational.catalyst.tree import Node
 from ebbflow.relational.catalyst.types import literal_of
 
-PLACES = {
+PLACES_OF_CATALYST = {
     "RowNumber": "row_number", "Rank": "rank", "DenseRank": "dense_rank", "PercentRank": "percent_rank",
     "CumeDist": "cume_dist", "NTile": "ntile", "Lag": "lag", "Lead": "lead", "NthValue": "nth_value",
 }  # fmt: skip
 ENDS = {"First": "first_value", "AnyValue": "first_value", "Last": "last_value"}
-HINT = f"There are {', '.join(FUNCTIONS)} and lag, each over rows or a range."
+WINDOW_HINT = f"There are {', '.join(WINDOW_FUNCTIONS)} and lag, each over rows or a range."
 DAY = timedelta(days=1)
 Order = tuple[tuple[Expr, bool, bool], ...]
 
@@ -66,13 +66,13 @@ def with_windows(rows: Rows, node: Node) -> Rows:
 def _function(rows: Rows, node: Node, order: Order) -> tuple[aggregates.Asked | None, list[Asked]]:
     """A window function: what the engine computes for it, and, of an aggregate, what is made of that."""
     if node.kind != "WindowExpression":
-        raise unsupported(node, "this window function", HINT)
+        raise unsupported(node, "this window function", WINDOW_HINT)
     function, spec = node.children
     frame = _frame(node, spec.children[-1], order)
-    if function.kind in PLACES:
+    if function.kind in PLACES_OF_CATALYST:
         return None, [_place(rows, function, frame)]
     if function.kind != "AggregateExpression":
-        raise unsupported(function, f"{function.kind} over a window", HINT)
+        raise unsupported(function, f"{function.kind} over a window", WINDOW_HINT)
     inner = function.children[0]
     if inner.kind in ENDS:
         value = rows.expr(inner.children[0])
@@ -82,13 +82,13 @@ def _function(rows: Rows, node: Node, order: Order) -> tuple[aggregates.Asked | 
         return None, [Asked(ENDS[inner.kind], value, value.type, frame, skips_nulls=skips)]
     of = groups.asked_of(rows, function)
     parts = aggregates.parts_of(of)
-    if of.is_distinct or (frame is not None and any(part.op not in FUNCTIONS for part in parts)):
-        raise unsupported(inner, f"{inner.kind} over a part of its window", HINT)
+    if of.is_distinct or (frame is not None and any(part.op not in WINDOW_FUNCTIONS for part in parts)):
+        raise unsupported(inner, f"{inner.kind} over a part of its window", WINDOW_HINT)
     return of, [Asked(part.op, part.of[0] if part.of else None, part.type, frame) for part in parts]
 
 
 def _place(rows: Rows, node: Node, frame: Frame | None) -> Asked:
-    op = PLACES[node.kind]
+    op = PLACES_OF_CATALYST[node.kind]
     if op == "ntile":
         return Asked(op, None, result_type(op, None), number=_whole(node.children[0]))
     if op in ("lag", "lead"):
@@ -116,7 +116,7 @@ def _whole(node: Node) -> int:
 def _frame(window: Node, frame: Node, order: Order) -> Frame | None:
     unit = {"RowFrame": "rows", "RangeFrame": "range"}.get(str(frame["frameType"]), "")
     if frame.kind != "SpecifiedWindowFrame" or not unit:
-        raise unsupported(window, "a window without a frame", HINT)
+        raise unsupported(window, "a window without a frame", WINDOW_HINT)
     by = tuple((expr, down, not first) for expr, down, first in order)
     lower, upper = (frame.children[0], frame.children[-1])
     try:

@@ -27,7 +27,7 @@ from ebbflow.runtime.oracle.histories import (
 )
 from ebbflow.runtime.oracle.meaning import Meaning
 
-PATIENCE = 10_000  # rounds after which an unbounded loop counts as one that never settles
+MOST_ROUNDS = 10_000  # rounds after which an unbounded loop counts as one that never settles
 
 
 class Moment:
@@ -76,7 +76,7 @@ class Moment:
         limit = self.graph.loops[loop].max_rounds
         coming = self._coming(source, loop, rounds, limit)
         r = 0
-        while r < (limit if limit is not None else coming[-1] + PATIENCE):
+        while r < (limit if limit is not None else coming[-1] + MOST_ROUNDS):
             inside = (*rounds, r)
             if any(self.at(self.graph.next_of[v], inside) != self.at(v, inside) for v in variables):
                 r += 1
@@ -88,7 +88,7 @@ class Moment:
                     self.known[v, self._turning(v, (*rounds, r))] = self.at(v, inside)
         if limit is None or self.graph.loops[loop].on_limit == "raise":
             raise NeverSettles(
-                f"the loop still changes after {PATIENCE if limit is None else limit} rounds.",
+                f"the loop still changes after {MOST_ROUNDS if limit is None else limit} rounds.",
                 hint="Make the body reach a fixed point (often by distinct or min), or bound it with max_rounds.",
             )
         return self.at(source, (*rounds, limit - 1))

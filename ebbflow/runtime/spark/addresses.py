@@ -12,7 +12,10 @@ import random
 
 from ebbflow.native.memory import is_free
 
-LOWEST, HIGHEST = 0x2000_0000_0000, 0x3000_0000_0000  # above what Arrow's allocator takes, below durable sessions
+LOWEST_ON_SPARK, HIGHEST_ON_SPARK = (
+    0x2000_0000_0000,
+    0x3000_0000_0000,
+)  # above what Arrow's allocator takes, below durable sessions
 RESERVE = 1 << 36  # address space of a shard: 64 GiB, of which only touched pages are real
 GIB = 1 << 30
 DRAWS = 16
@@ -23,9 +26,9 @@ def anywhere(heaps: int, reserve: int) -> tuple[int, int]:
 
     Where the driver has nothing, if such a place is found soon: of what lies there, other programs of ours give way.
     """
-    reserve = min(reserve, (HIGHEST - LOWEST) // 2 // heaps // GIB * GIB or GIB)
+    reserve = min(reserve, (HIGHEST_ON_SPARK - LOWEST_ON_SPARK) // 2 // heaps // GIB * GIB or GIB)
     for _ in range(DRAWS):
-        base = random.SystemRandom().randrange(LOWEST, HIGHEST - heaps * reserve, GIB)
+        base = random.SystemRandom().randrange(LOWEST_ON_SPARK, HIGHEST_ON_SPARK - heaps * reserve, GIB)
         if is_free(base, heaps * reserve):
             break
     return base, reserve

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ebbflow.errors import STEP_FAILED, ClusterFailed, EbbflowError
 from ebbflow.runtime.spark import jobs, session
 from ebbflow.runtime.spark.hosting import PROCESS, Process
-from ebbflow.runtime.spark.pack import ANSWERED, FEW_ROWS, PACKED, packing, staging, taking_in
+from ebbflow.runtime.spark.pack import ANSWERED, FEW_TO_PACK, PACKED, packing, staging, taking_in
 from ebbflow.runtime.spark.task import perform
 
 Found = TypeVar("Found")
@@ -77,7 +77,7 @@ class SparkCluster:
         self.jobs += 1
         if len(frames) == 1 and has_few_rows(frames[0][1], most):
             told, frame = frames[0]
-            return self.acted(lambda: taken_in(told | {"tasks": 1}, frame.toArrow(), root, stays, FEW_ROWS))
+            return self.acted(lambda: taken_in(told | {"tasks": 1}, frame.toArrow(), root, stays, FEW_TO_PACK))
         if tasks == 1:
             found = together([self.mapped(frame, taking_in(told, root, stays), ANSWERED) for told, frame in frames])
         else:
@@ -181,7 +181,7 @@ def has_few_rows(frame: Any, most: int | None = None) -> bool:
             most = int(bound.get()) if bound.isDefined() else None
         except Exception:
             return False  # what is wrong with it is told by the action
-    return most is not None and most <= FEW_ROWS
+    return most is not None and most <= FEW_TO_PACK
 
 
 def taken_in(told: dict[str, Any], table: Any, root: str, stays: list[str], few: int | None = None) -> list[bytes]:

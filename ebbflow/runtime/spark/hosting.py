@@ -19,6 +19,7 @@ from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.plan_json import from_json
 from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.durable.image import Pages
+from ebbflow.durable.records import SEGMENTS, TEXTS
 from ebbflow.durable.segments import Delta, sections, segment
 from ebbflow.durable.store import Store
 from ebbflow.engine.host import Host
@@ -31,7 +32,6 @@ from ebbflow.times import lattice
 from ebbflow.trace.diff_limits import WIDE_DIFF
 
 PROGRAMS_KEPT = 4  # of which a process keeps the state mapped
-SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS = "segments", "letters", "outputs", "staged", "texts"
 File = list[Any]  # name, length
 
 

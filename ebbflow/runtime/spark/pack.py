@@ -21,16 +21,17 @@ from ebbflow.columns.lanes_in import encode
 from ebbflow.columns.schema import NULL
 from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
+from ebbflow.durable.records import STAGED
 from ebbflow.durable.store import Store
 from ebbflow.errors import EbbflowError, LateTime, NoKey, TypeMismatch, WrongDiff, WrongTime
 from ebbflow.runtime.spark import blobs
-from ebbflow.runtime.spark.hosting import STAGED, refusal_json
+from ebbflow.runtime.spark.hosting import refusal_json
 from ebbflow.runtime.spark.texts import Texts, add_texts, part_of
 from ebbflow.times import lattice
 
 PACKED = "dest int, blob binary"
 ANSWERED = "answer binary"
-FEW_ROWS = 1 << 14  # of one task behind the shuffle, that come back to the driver
+FEW_TO_PACK = 1 << 14  # of one task behind the shuffle, that come back to the driver
 FEW_HERE = 1 << 12  # of one task where there is no shuffle, as there may be many of these
 TIMES_TOLD = 4096  # distinct times of one task, that the driver is told
 PORTION = 1 << 26  # bytes of packed rows that are put in order together
@@ -180,7 +181,7 @@ def staging(root: str, stays: list[str], few: int | None = None) -> Callable[[It
     """What runs behind the shuffle.  stays: the inputs whose rows all come back to the driver; few: of others."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        most = FEW_ROWS if few is None else few
+        most = FEW_TO_PACK if few is None else few
         for found in portions(bytes(blob) for batch in batches for blob in batch.column(1).to_pylist()):
             yield pa.record_batch([pa.array([stage(Store(root), found, stays, most)], pa.binary())], ["answer"])
 

@@ -16,7 +16,7 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.graph import Graph
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import Ledger, begin
-from ebbflow.durable.records import LEDGER, Files
+from ebbflow.durable.records import LEDGER, LETTERS, OUTPUTS, SEGMENTS, STAGED, TEXTS, Files
 from ebbflow.durable.segments import Delta, sections
 from ebbflow.durable.store import Store, disk_refusals
 from ebbflow.engine.slices import Rows
@@ -24,7 +24,7 @@ from ebbflow.errors import CheckpointDiffers, DamagedFile
 from ebbflow.runtime.local import together
 from ebbflow.runtime.made_by import manifest_for, refuse_other
 from ebbflow.runtime.spark import blobs
-from ebbflow.runtime.spark.hosting import LETTERS, OUTPUTS, SEGMENTS, STAGED, TEXTS, File
+from ebbflow.runtime.spark.hosting import File
 from ebbflow.runtime.spark.state import Ref, State
 from ebbflow.runtime.spark.texts import Texts
 

@@ -27,6 +27,7 @@ from ebbflow.dataflow.rules.check import check
 from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.ledger import Ledger
+from ebbflow.durable.records import LETTERS, OUTPUTS, SEGMENTS
 from ebbflow.durable.segments import Delta, segment
 from ebbflow.durable.store import Store, disk_refusals
 from ebbflow.engine.slices import Antichain, Rows
@@ -38,7 +39,7 @@ from ebbflow.runtime.local import split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.addresses import RESERVE, anywhere
 from ebbflow.runtime.spark.cluster import Cluster
-from ebbflow.runtime.spark.hosting import LETTERS, OUTPUTS, SEGMENTS, is_general, is_wide, refusal_from
+from ebbflow.runtime.spark.hosting import is_general, is_wide, refusal_from
 from ebbflow.runtime.spark.jobs import titled
 from ebbflow.runtime.spark.record import begin_records, record_of, resume
 from ebbflow.runtime.spark.stage_frontiers import StageFrontiers

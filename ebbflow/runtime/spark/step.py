@@ -20,6 +20,7 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.graph import Graph
 from ebbflow.dataflow.stages import Stage
+from ebbflow.durable.records import TEXTS
 from ebbflow.durable.segments import links_kept
 from ebbflow.durable.store import Store
 from ebbflow.engine.slices import SLICE, SLICE_IN_LOOPS, Antichain, Rows
@@ -27,7 +28,7 @@ from ebbflow.errors import OtherPython
 from ebbflow.runtime.local import split, together
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.cluster import Cluster
-from ebbflow.runtime.spark.hosting import TEXTS, refusal_from
+from ebbflow.runtime.spark.hosting import refusal_from
 from ebbflow.runtime.spark.jobs import titled
 from ebbflow.runtime.spark.stage_frontiers import StageFrontiers
 from ebbflow.runtime.spark.state import Ref, State, is_due

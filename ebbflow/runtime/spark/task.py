@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ebbflow.durable.records import LETTERS, OUTPUTS, STAGED
 from ebbflow.engine import apart
 from ebbflow.engine.apart import Outboxes
 from ebbflow.engine.compact_after_load import LARGE_STEP, compact_after_load
@@ -26,10 +27,7 @@ from ebbflow.errors import EbbflowError
 from ebbflow.runtime.local import split
 from ebbflow.runtime.spark import blobs
 from ebbflow.runtime.spark.hosting import (
-    LETTERS,
-    OUTPUTS,
     PROCESS,
-    STAGED,
     Hosting,
     Process,
     antichain,

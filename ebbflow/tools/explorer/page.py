@@ -36,11 +36,11 @@ from ebbflow.frontend.building.collection import Collection
 from ebbflow.tools.explorer.recording import Recording, recorded, refuse_what_needs_python
 
 EXACT = 2**53  # whole numbers below are doubles too
-NARROW, WIDE, LOW, NEXT_LINE = 70.0, 220.0, 22.0, 13.5  # of a box, in pixels; and each line after its first
-LETTER = 6.2
+NARROW, WIDE_CELL, LOW_CELL, NEXT_LINE = 70.0, 220.0, 22.0, 13.5  # of a box, in pixels; and each line after its first
+LETTER_WIDTH = 6.2
 MODULES = ("evaluator", "elements", "provenance", "story", "lattice", "plan_view", "records", "timeline", "inputs",
            "telling", "page")  # fmt: skip  # each imports only from those before it
-PARTS = ("plan", "lattice", "rows", "story", "inputs")
+PAGE_PARTS = ("plan", "lattice", "rows", "story", "inputs")
 OF_A_FIGURE = ("lattice", "rows")
 
 
@@ -73,12 +73,12 @@ class Look:
     @property
     def parts(self) -> tuple[str, ...]:
         if isinstance(self.figure, bool):
-            return OF_A_FIGURE if self.figure else PARTS
+            return OF_A_FIGURE if self.figure else PAGE_PARTS
         asked = (self.figure,) if isinstance(self.figure, str) else tuple(self.figure)
         for part in asked:
-            if part not in PARTS:
-                raise UnknownOption(f'a page has no part "{part}".', hint=f"It has {', '.join(PARTS)}.")
-        return tuple(part for part in PARTS if part in asked)
+            if part not in PAGE_PARTS:
+                raise UnknownOption(f'a page has no part "{part}".', hint=f"It has {', '.join(PAGE_PARTS)}.")
+        return tuple(part for part in PAGE_PARTS if part in asked)
 
     def check(self, graph: Graph) -> None:
         """Refuse what it cannot show, before anything runs."""
@@ -89,7 +89,7 @@ class Look:
             )
         self.node(graph)
         if not self.parts:
-            raise UnknownOption("a figure has at least one part.", hint=f"Parts are {', '.join(PARTS)}.")
+            raise UnknownOption("a figure has at least one part.", hint=f"Parts are {', '.join(PAGE_PARTS)}.")
 
     def node(self, graph: Graph) -> int:
         """The number of the collection that the page begins with."""
@@ -254,7 +254,7 @@ def _size(graph: Graph, number: int, beside: int) -> tuple[float, float]:
     words = _words(graph, number)
     more = [words[name] for name in ("detail", "place") if words[name]]
     longest = max(len(words["kind"]) * 1.15 + beside, *map(len, more), 0)  # beside the kind stands a count
-    return min(max(NARROW, longest * LETTER + 16), WIDE), LOW + NEXT_LINE * len(more)
+    return min(max(NARROW, longest * LETTER_WIDTH + 16), WIDE_CELL), LOW_CELL + NEXT_LINE * len(more)
 
 
 def _words(graph: Graph, number: int) -> dict[str, str]:

@@ -32,7 +32,7 @@ from ebbflow.tools.explorer.node_clock import NodeClock
 Array = NDArray[np.int64]
 Time = tuple[int, ...]
 Change = tuple[tuple[Any, ...], Time, int]  # row, time, diff
-KEPT = 5_000  # changes of one input
+EVENTS_KEPT = 5_000  # changes of one input
 KEPT_EVENTS = 2_000
 WORK = {"owed": "times owed", "replayed": "times replayed", "sealed": "words sealed"}  # counters of the engine
 
@@ -153,7 +153,7 @@ class Recorder(LocalRuntime):
 
     def _note(self, name: str, lanes: Array, times: Array, diffs: Array) -> None:
         kept = self.recording.changes[name]
-        room = max(0, KEPT - len(kept))
+        room = max(0, EVENTS_KEPT - len(kept))
         self.recording.dropped[name] += max(0, len(diffs) - room)
         columns = decode(np.ascontiguousarray(lanes[:, :room]), self.schemas[name], self.texts).columns
         rows = zip(*(column.to_pylist() for column in columns), strict=True)

@@ -75,10 +75,10 @@ def test_of_rows_that_were_given_and_of_limits_the_plan_says_how_many_there_are(
     file = spark.read.parquet(str(tmp_path / "file"))
     assert all(map(has_few_rows, [some, some.unionAll(some).filter("a > 3"), file.limit(50)]))
     assert has_few_rows(spark.createDataFrame(some.toPandas()))
-    many = [spark.range(cluster.FEW_ROWS + 1), some.selectExpr("explode(sequence(0, 1000000)) as x"), file]
+    many = [spark.range(cluster.FEW_TO_PACK + 1), some.selectExpr("explode(sequence(0, 1000000)) as x"), file]
     many += [some.mapInArrow(lambda batches: batches, "a long, b long"), some.crossJoin(some)]
     assert not any(map(has_few_rows, many))
-    assert has_few_rows(file, most=200) and not has_few_rows(some, most=cluster.FEW_ROWS + 1)
+    assert has_few_rows(file, most=200) and not has_few_rows(some, most=cluster.FEW_TO_PACK + 1)
     assert not has_few_rows(object()), "Spark Connect does not tell"
 
 
@@ -133,7 +133,7 @@ def test_a_small_frame_after_a_large_one_needs_no_tasks_of_ours(spark, tmp_path,
     flow = ebb.Dataflow()
     flow.output("once", flow.input("x", "x long").distinct())
     live = flow.run(spark, shards=2)
-    live.insert("x", spark.range(cluster.FEW_ROWS + 1).selectExpr("id as x"))
+    live.insert("x", spark.range(cluster.FEW_TO_PACK + 1).selectExpr("id as x"))
     live.commit()
     monkeypatch.setattr(SparkCluster, "mapped", lambda *_: pytest.fail("a task was asked"))
     live.insert("x", spark.range(3).selectExpr("-id as x"))

@@ -98,7 +98,7 @@ def test_any_other_delivery_is_refused_and_changes_nothing(tmp_path, query, batc
 
 
 def test_a_batch_of_many_rows_waits_in_files_and_counts_like_any_other(tmp_path, monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.spark.pack.FEW_ROWS", 3)
+    monkeypatch.setattr("ebbflow.runtime.spark.pack.FEW_TO_PACK", 3)
     live = opened(tmp_path / "a", wide_rows=5)
     rows = [(i % 7, i) for i in range(40)]
     assert live.deliver({"edges": edges(*rows)}, "q", 0).rows == 40
@@ -108,7 +108,7 @@ def test_a_batch_of_many_rows_waits_in_files_and_counts_like_any_other(tmp_path,
 
 
 def test_rows_keep_their_own_times_and_inputs_go_as_far_as_they_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("ebbflow.runtime.spark.pack.FEW_ROWS", 1)
+    monkeypatch.setattr("ebbflow.runtime.spark.pack.FEW_TO_PACK", 1)
     live = opened(tmp_path / "a")
     whole = frame([(1, 2, 0), (1, 3, 2), (1, 4, 5), (1, 5, 9)], src=pa.int64(), dst=pa.int64(), _time=pa.int64())
     live.deliver({"edges": whole}, "q", 0, frontiers={"edges": [(4,)], "names": [(4,)]})

@@ -46,7 +46,7 @@ ROWS = [(i % 5 if i % 7 else None, f"text {i % 4}", i % 3) for i in range(60)]
 @pytest.mark.parametrize("tasks", [1, 3])
 @pytest.mark.parametrize("few", [0, 1000])
 def test_what_is_made_of_rows_does_not_depend_on_their_order_or_their_cuts(tmp_path, monkeypatch, few, tasks):
-    monkeypatch.setattr(pack, "FEW_ROWS", few)
+    monkeypatch.setattr(pack, "FEW_TO_PACK", few)
     monkeypatch.setattr(pack, "FEW_HERE", few)
     (tmp_path / "staged").mkdir()
     first = staged(ROWS, tmp_path, tasks=tasks)

@@ -44,7 +44,7 @@ def test_a_program_lies_where_the_driver_has_nothing(monkeypatch):
 def test_many_heaps_are_smaller():
     base, reserve = addresses.anywhere(4096, addresses.RESERVE)
     assert addresses.GIB <= reserve < addresses.RESERVE
-    assert base >= addresses.LOWEST and base + 4096 * reserve <= addresses.HIGHEST
+    assert base >= addresses.LOWEST_ON_SPARK and base + 4096 * reserve <= addresses.HIGHEST_ON_SPARK
 
 
 @pytest.mark.parametrize(

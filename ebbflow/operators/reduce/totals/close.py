@@ -15,7 +15,7 @@ from ebbflow.operators.node import Node, emit
 from ebbflow.operators.reduce.answers import DISTINCT, SUMMED, answer_sums
 from ebbflow.operators.reduce.choose import TOTALS
 from ebbflow.trace.heap import copy_words, drop_vector, reserve
-from ebbflow.trace.tally import HUGE, Tally, Total
+from ebbflow.trace.tally import HUGE_TALLY, Tally, Total
 from ebbflow.trace.worker_fields import Worker
 
 SORTED_BY_HAND = 24  # entries of a moment that are sorted by key before their corrections are emitted
@@ -170,6 +170,6 @@ def close_moment(worker: Worker, node: Node, tally: Tally) -> bool:
     tally.next = 0
     tally.rank = 0
     v.length = 0
-    if v.capacity > HUGE:
+    if v.capacity > HUGE_TALLY:
         drop_vector(worker, v)
     return False

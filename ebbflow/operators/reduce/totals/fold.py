@@ -33,7 +33,7 @@ from ebbflow.trace.failures import COUNT_OVERFLOW, DIFF_OVERFLOW, fail
 from ebbflow.trace.heap import copy_words, drop_vector, release, reserve
 from ebbflow.trace.refused_rows import fail_of_row
 from ebbflow.trace.segment import DIFF_AT_MOST
-from ebbflow.trace.tally import HUGE, NEW, Tally, Total, begin_log, entry_words, open_entry, room_for
+from ebbflow.trace.tally import HUGE_TALLY, NEW, Tally, Total, begin_log, entry_words, open_entry, room_for
 from ebbflow.trace.worker_fields import Worker
 
 BEYOND_CACHE = 1 << 16  # words of a table whose entries are not at hand
@@ -367,5 +367,5 @@ def run_pending(worker: Worker, node: Node) -> None:
         run_block(worker, node, e, step, e + 1, step, 1, m)
         at += m
     release(worker, p, cap)
-    if worker.bulk.capacity > HUGE:
+    if worker.bulk.capacity > HUGE_TALLY:
         drop_vector(worker, worker.bulk)
