@@ -19,6 +19,7 @@ from typing import ClassVar
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _RUNNERS = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("click", "pyspark", "py4j"))
 _RUNNERS += (f"pyspark.zip{os.sep}",)  # as Spark hands it to its workers
+_COMMAND = os.path.join(_HERE, "tools", "cli.py")
 _PYTHON = tuple(os.path.join(os.path.dirname(os.__file__), part) for part in ("threading.py", "concurrent" + os.sep))
 
 
@@ -33,8 +34,15 @@ class Place:
     def text(self) -> str:
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def name(self) -> str:
+        """What people call the file; in a notebook that is the cell, In[3], whose file has a number for a name."""
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        cell = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)(self.file)
+        return str(cell[1]) if cell else os.path.basename(self.file)
+
     def __str__(self) -> str:
-        shown = f"at {os.path.basename(self.file)}, line {self.line}"
+        shown = f"at {self.name}, line {self.line}"
         return f"{shown}:  {self.text}" if self.text else shown
 
 
@@ -43,6 +51,8 @@ def users_place() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
+        if file == _COMMAND:  # whoever called the command line wrote a word, not a program
+            return None
         ours = file.startswith((_HERE, "<frozen", *_PYTHON))  # or Python's own, that runs our threads
         ours = ours or (
             file == "<string>" and frame.f_globals.get("__name__", "").startswith("ebbflow.")
@@ -94,8 +104,10 @@ class UnknownInput(EbbflowError):
     """The program has no input of this name."""
 
 
-class UnknownOutput(EbbflowError):
+class UnknownOutput(EbbflowError, KeyError):
     """The program has no output of this name."""
+
+    __str__ = Exception.__str__  # a KeyError would show its text in quotes
 
 
 class LateTime(EbbflowError):

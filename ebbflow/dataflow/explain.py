@@ -8,7 +8,6 @@ Rule: showing a graph changes nothing, and equal graphs show alike.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -67,7 +66,7 @@ def aside(graph: Graph, number: int) -> str:
     ):  # they say their names already
         words.append(f'"{graph.names[number]}"')
     if place := graph.places[number]:
-        words.append(f"{os.path.basename(place.file)}:{place.line}")
+        words.append(f"{place.name}:{place.line}")
     return "  ".join(words)
 
 

@@ -198,6 +198,10 @@ FOREIGN_TABLE: dict[str, str] = {
     "sort_values": "Rows stand sorted by _time, then by record; to_pandas().sort_values(...) for another order",
     "dtypes": "schema",
     "write": "to_arrow(), and pyarrow writes files",
+    "to_csv": "to_pandas().to_csv(path); to_arrow(), and pyarrow writes files",
+    "to_parquet": "to_pandas().to_parquet(path); to_arrow(), and pyarrow writes files",
+    "to_json": "to_pandas().to_json(path); to_arrow().to_pylist()",
+    "to_numpy": "to_pandas().to_numpy()",
 }
 FOREIGN_SESSION: dict[str, str] = {
     "remove": "delete(name, rows, time=...)",

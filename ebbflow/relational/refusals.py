@@ -17,10 +17,16 @@ WITH_COLLECTIONS = (
 def place_of(node: exp.Expression) -> str:
     """Where in the query's text a part begins."""
     at = min(
-        ((part.meta["line"], part.meta["col"], len(part.name)) for part in node.walk() if "line" in part.meta),
+        ((part.meta["line"], part.meta["col"] - _length(part) + 1) for part in node.walk() if "line" in part.meta),
         default=None,
     )
-    return "" if at is None else f" (line {at[0]}, column {max(at[1] - at[2] + 1, 1)})"
+    return "" if at is None else f" (line {at[0]}, column {max(at[1], 1)})"
+
+
+def _length(part: exp.Expression) -> int:
+    """Of the word or number that sqlglot read: `col` is where it ends."""
+    read, is_one_word = part.meta, not isinstance(part.parent, exp.Command)
+    return read["end"] - read["start"] + 1 if is_one_word and "start" in read else len(part.name)
 
 
 def shown(node: exp.Expression) -> str:

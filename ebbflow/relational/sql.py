@@ -76,8 +76,10 @@ OTHERS = {
 def _unreadable(text: str, problem: Exception, at: dict[str, Any]) -> SqlError:
     said = at.get("description") or str(problem).splitlines()[0]
     said = next((words for start, words in SAID_OF_TEXT.items() if said.startswith(start)), said).rstrip(".")
-    near = f', near "{at["highlight"]}"' if at.get("highlight") else ""
-    where = f" (line {at['line']}, column {at['col']})" if at.get("line") else ""
+    word = at.get("highlight") or ""
+    near = f', near "{word}"' if word else ""
+    begins = max(at.get("col", 0) - max(len(word) - 1, 0), 1)  # sqlglot says where the word ends
+    where = f" (line {at['line']}, column {begins})" if at.get("line") else ""
     if not where and said == SAID_OF_TEXT["Error tokenizing"]:
         where = _unclosed(text)
     hint = next((way for form, way in OTHERS.items() if re.search(form, text, re.IGNORECASE)), "Spark's SQL is read.")

@@ -21,6 +21,7 @@ import ebbflow
 
 NEEDED = ("numpy", "numba", "pyarrow", "rich", "click")
 OPTIONAL = {"pyspark": "spark", "pandas": "spark", "sqlglot": "sql", "matplotlib": "plot"}
+ALONE = ("pandas", "matplotlib")  # of use without the rest of the extra that brings it
 OLDEST_JAVA = 17
 TESTED = ("x86_64", "AMD64")
 
@@ -72,7 +73,8 @@ def packages() -> list[Finding]:
         hint = None if version else f"ebbflow needs {name}: pip install ebbflow brings it."
         found.append(Finding(name, version or "missing", hint))
     for name, extra in OPTIONAL.items():
-        found.append(Finding(name, version_of(name) or f'not installed (pip install "ebbflow[{extra}]" brings it)'))
+        asked = name if name in ALONE else f'"ebbflow[{extra}]"'
+        found.append(Finding(name, version_of(name) or f"not installed (pip install {asked} brings it)"))
     return found
 
 

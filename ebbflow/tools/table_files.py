@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from ebbflow.errors import TypeMismatch, UnknownType, UnreadableFile, did_you_me
 
 TRIES = 3  # readings that may fail, of a file that goes on changing
 SETTLED = 0.05  # seconds after which a file that is being written has grown
+
+NO_VALUE = re.compile(r"In CSV column #(\d+): .*CSV conversion error to (\S+): invalid value (.*)")
 
 Stamp = tuple[int, int, int]  # of a file: when it was written, its size, which one it is
 
@@ -143,13 +146,21 @@ class TableFiles:
         try:
             table = reader(path, self.types)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
-            said = (str(problem).splitlines() or [type(problem).__name__])[0]
-            raise UnreadableFile(
-                f"{path} cannot be read: {said}", hint="The format is known by the file's end."
-            ) from None
+            raise self._unreadable(path, (str(problem).splitlines() or [type(problem).__name__])[0]) from None
         if self.types is None:
             self.types = self._fitting(path, table)
         return self._in_types(path, table)
+
+    def _unreadable(self, path: str, said: str) -> UnreadableFile:
+        """What Arrow says; of a value that does not fit a type, where it stands and what to do."""
+        if self.types is None or (found := NO_VALUE.search(said)) is None:
+            return UnreadableFile(f"{path} cannot be read: {said}", hint="The format is known by the file's end.")
+        kinds = {str(field.type): str(type_of(field.type)) for field in self.types}
+        return UnreadableFile(
+            f"{path} cannot be read: a value in column {int(found[1]) + 1} is {found[3]}, and the column was of type "
+            f"{kinds.get(found[2], found[2])} when it was first read.",
+            hint="Correct the row, or begin again: types are inferred anew then.",
+        )
 
     def _fitting(self, path: str, table: pyarrow.Table) -> pyarrow.Schema:
         """The columns that can be had, in types that can be had."""

@@ -294,7 +294,7 @@ def test_a_doubled_quote_in_a_text_is_a_quote(text, read):
 
 
 def test_a_query_that_ends_too_early_is_refused_in_words():
-    with pytest.raises(ebb.EbbflowError, match=r'something is missing, near "where" \(line 1, column 21\)'):
+    with pytest.raises(ebb.EbbflowError, match=r'something is missing, near "where" \(line 1, column 17\)'):
         ebb.Dataflow().sql("select a from t where")
 
 

@@ -64,6 +64,13 @@ def test_a_missing_package_is_a_finding(monkeypatch):
     assert "no-such-package-here" in findings["no-such-package-here"].hint
 
 
+def test_what_is_of_use_alone_is_told_without_the_rest(monkeypatch):
+    monkeypatch.setattr(doctor, "version_of", lambda name: None)
+    findings = {finding.topic: finding for finding in doctor.packages()}
+    assert "(pip install pandas brings it)" in findings["pandas"].found
+    assert '(pip install "ebbflow[sql]" brings it)' in findings["sqlglot"].found
+
+
 def test_another_python_for_sparks_workers_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("PYSPARK_PYTHON", str(tmp_path / "python3"))
     assert sys.executable in doctor.workers_python().hint

@@ -230,6 +230,15 @@ def test_a_column_that_vanishes_ends_it_with_a_sentence(tree, place):
     assert code == 1 and 'has no column "price"' in said and 'Did you mean "prize"?' in said
 
 
+def test_a_value_that_does_not_fit_its_column_ends_it_and_is_named(tree, place):
+    followed = Followed(place, "select count(*) as n from t", "t=orders.csv")
+    assert followed.changes(1) == [{"_diff": 1, "n": 5}]
+    put(place / "orders.csv", ORDERS + "5,Basel,cheap,2024-03-01\n")
+    code, said = followed.end(None)
+    assert code == 1 and "a value in column 3 is 'cheap', and the column was of type double" in said
+    assert "Correct the row" in said
+
+
 # ---- files, without a process ---------------------------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ from ebbflow.frontend.building.mistakes import refuse_pyspark
 from ebbflow.frontend.building.ordering_keys import first, order_of
 from ebbflow.frontend.building.shaping import Named, every_column, own_function, project
 from ebbflow.frontend.building.tracing import traced, value_of
+from ebbflow.frontend.plain import plain
 
 Made = TypeVar("Made")
 
@@ -259,6 +260,11 @@ class Grouped(Generic[Made]):
             isinstance(part, w.Aggregated) for part in w.parts_of(column.tree)
         ):
             refuse_pyspark(column)
+            if isinstance(column, dict):
+                raise NotAnExpression(
+                    f"agg takes aggregates by the names of their columns, and no dict: {plain(column)}.",
+                    hint='Write agg(total=ebb.sum("x"), n=ebb.count()).',
+                )
             shown = column.tree if isinstance(column, Column) else repr(column)
             is_name = isinstance(column, Column) and isinstance(column.tree, w.Named)
             of = f'"{shown}"' if is_name else f'"{column}"' if isinstance(column, str) else '"x"'

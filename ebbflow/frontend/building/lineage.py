@@ -32,6 +32,8 @@ def called(graph: Graph, node: int) -> str:
         match graph.nodes[at]:
             case n.Linear(source, n.Enter() | n.Leave()):
                 at = source
+            case n.Concat() if at in graph.outer_joins:  # made of an inner join, and of the rows that it leaves out
+                return "the result of join"
             case other:
                 return f"the result of {kind(other)}"
     return graph.names[at]

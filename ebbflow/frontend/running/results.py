@@ -24,6 +24,7 @@ from ebbflow.frontend.running.notation import as_time, listed, told
 from ebbflow.frontend.running.output_log import Antichain, Array, Changes, OutputLog, corners, joined, nothing
 from ebbflow.frontend.running.standing import Standing
 from ebbflow.frontend.running.table import Table
+from ebbflow.frontend.running.tables import Tables
 from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, before
 
@@ -93,7 +94,7 @@ def changes(here: Standing, name: str, as_spark: bool, since: Any) -> Any:
 def read_all(here: Standing) -> dict[str, Table]:
     """The changes of every output that keeps them; nothing is gone before all of it is there."""
     kept = [shown for shown in here.outputs.values() if shown.keeps_changes]
-    tables = {shown.name: _unread(here, shown) for shown in kept}
+    tables = Tables((shown.name, _unread(here, shown)) for shown in kept)
     for shown in kept:
         shown.unread = []
     return tables

@@ -26,6 +26,7 @@ from ebbflow.frontend.running.notation import told
 from ebbflow.frontend.running.opening import Program, opened
 from ebbflow.frontend.running.row_forms import is_iterator
 from ebbflow.frontend.running.table import Table
+from ebbflow.frontend.running.tables import Tables
 from ebbflow.runtime.contract import Runtime
 from ebbflow.times.frontier import Time
 
@@ -493,4 +494,4 @@ def compute(
     with session:
         for name, rows in inputs.items():
             session._at.input_named("compute", name).edit("compute", rows, None, 1)
-    return {name: session.snapshot(name) for name in session._outputs}
+    return Tables((name, session.snapshot(name)) for name in session._outputs)

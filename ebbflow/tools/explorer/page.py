@@ -266,7 +266,7 @@ def _words(graph: Graph, number: int) -> dict[str, str]:
     return {
         "kind": kind(node),
         "detail": told,
-        "place": f"{os.path.basename(place.file)}:{place.line}" if place else "",
+        "place": f"{place.name}:{place.line}" if place else "",
     }
 
 

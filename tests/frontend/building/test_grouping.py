@@ -132,6 +132,7 @@ def test_reduce_puts_keys_in_front(sales):
         (lambda g: g.top(1), NotAnExpression, "top needs an order"),
         (lambda g: g.top(1, order_by=[]), NotAnExpression, "top needs an order"),
         (lambda g: g.agg(total="price"), NotAnExpression, 'total=ebb.sum("price")'),
+        (lambda g: g.agg({"price": "sum"}), NotAnExpression, "and no dict: {'price': 'sum'}"),
         (lambda g: g.agg(total=col("price") + 1), NotAnExpression, "one for each row"),
         (lambda g: g.agg(ebb.sum("price")), NotAnExpression, "has no name"),
         (lambda g: g.agg(total=ebb.sum("prise")), UnknownColumn, 'sum looks for the column "prise" in sales'),

@@ -90,6 +90,8 @@ def test_a_column_of_both_sides_needs_a_suffix(sides):
         a.join(b, on={"y": "z"})
     assert 'both sides of the join have a column "x": a and b' in str(refusal.value)
     assert 'suffix="_right"' in refusal.value.hint
+    with pytest.raises(UnclearJoin, match='have columns "v" and "w": the result of join and the result of join'):
+        a.join(b, on="x", how="left").join(a.join(b, on="x", how="full"), on=["x", "y", "z"])
     assert a.join(b, on={"y": "z"}, suffix="_b").columns == ["x", "y", "v", "x_b", "w"]
     assert a.join(b, on={"y": "z"}, how="semi").columns == ["x", "y", "v"]
 
