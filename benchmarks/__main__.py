@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from benchmarks import (
     choose,
     data,
+    dbsp,
     on_spark,
     recompute,
     report,
@@ -24,6 +25,7 @@ from benchmarks import (
     shapes,
     spark_report,
     sql,
+    sql_dbsp,
     sql_report,
     table,
     warehouse,
@@ -97,7 +99,7 @@ def numbers(_: object, __: object, text: str | None) -> tuple[int, ...]:
     multiple=True,
     default=["rust"],
     show_default=True,
-    help="The Rust original, dbsp, or a tool that starts over (spark: of `sql`); may be given several times.",
+    help="The Rust original, dbsp (also of `sql`), or a tool that starts over (spark: of `sql`); several, if wanted.",
 )
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each side, instead of three.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Other data of the same kind.")
@@ -138,7 +140,7 @@ def main(
         if len(names) > 1:
             raise click.ClickException(f"{names[0]} is measured by itself: `ebbflow bench {names[0]}`.")
         if SQL in names:
-            measure_sql(size, queries, SPARK in against, limit or FIVE_MINUTES, save)
+            measure_sql(size, queries, against, limit or FIVE_MINUTES, save)
         else:
             measure_warehouse(size, limit or AN_HOUR, save)
         return
@@ -212,7 +214,7 @@ def measure_on_spark(chosen: list[dict[str, Any]], apart: bool, cluster: bool, l
         sys.exit(1)
 
 
-def measure_sql(size: str, queries: tuple[int, ...], spark: bool, limit: float, save: bool) -> None:
+def measure_sql(size: str, queries: tuple[int, ...], against: tuple[str, ...], limit: float, save: bool) -> None:
     """Each query in a process of its own; a scale by its number."""
     if size not in (*sql.SCALES, "small"):
         raise click.ClickException(f"The size of sql is a scale: {', '.join(sql.SCALES)}.")
@@ -220,11 +222,16 @@ def measure_sql(size: str, queries: tuple[int, ...], spark: bool, limit: float, 
         raise click.ClickException(f"TPC-H has queries 1 to 22, and no {unknown[0]}.")
     warm.warm()
     saying, measured, left_out = Saying(), list[report.Figures](), list[str]()
-    chosen = queries or sql.QUERIES
+    chosen, scale = queries or sql.QUERIES, size if size in sql.SCALES else "0.01"
     with saying.bar:
         saying.expect(len(chosen))
+        beside = None
+        if "dbsp" in against and sql_dbsp.ANSWERS.keys() & set(chosen):
+            why_without = dbsp.PROGRAMS.build(saying)
+            beside = sql_dbsp.beside if why_without is None else None
+            left_out += [why_without] if why_without else []
         try:
-            for found in sql.measured(size if size in sql.SCALES else "0.01", chosen, spark, limit, saying.run):
+            for found in sql.measured(scale, chosen, SPARK in against, limit, saying.run, beside):
                 if isinstance(found, str):
                     left_out.append(found)
                 else:

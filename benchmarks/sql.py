@@ -3,6 +3,7 @@
     ebbflow bench sql                              scale 0.01
     ebbflow bench sql --size 0.1 --query 1,22      scale 0.1, these queries
     ebbflow bench sql --size 0.1 --against spark   Spark recomputes as well
+    ebbflow bench sql --size 0.1 --against dbsp    dbsp keeps five of the queries as well
 
 A row of a table on which the answer depends goes, and comes back: each is one step, from handing over the row to having
 read the changes of the answer.  Rows whose going leaves the answer as it was are passed over.  DuckDB starts over on
@@ -40,8 +41,10 @@ SHARES = 5  # times that a thousandth goes and comes back
 ON_SPARK = 3  # recomputations by Spark, of which the fastest counts
 TYPES = {"integer": "int", "bigint": "long", "varchar": "string"}
 GOAL_US = 5_000.0  # of a single change, at most
+OF_DBSP = ("dbsp_us", "dbsp_p99", "dbsp_max", "dbsp_share_us", "dbsp_load_s")
 
 Say = Callable[[str], None]
+Beside = Callable[[int, Path, Figures, float], Figures | str]  # a query, the tables, what ours found, seconds at most
 
 IN_NATION = "(select s_suppkey from supplier join nation on s_nationkey = n_nationkey where n_name = '{}')"
 # Which table's rows go, and which of them may matter; {answer} is the query itself.
@@ -184,12 +187,8 @@ def query_of(number: int, directory: str) -> Figures:
         for file in files:
             connection.execute(f"create table {file.stem} as select * from '{file}'")
         arrow = lambda text: connection.execute(text).arrow().read_all()
-        table, matters = CHANGES[number]
-        chosen = connection.execute(
-            f"select * from (select * from {table} where {matters.replace('{answer}', query)}) order by "
-            f"hash({', '.join(key_of(connection, table))}) limit {TRIED}"
-        ).fetchall()
-        part = f"from {table} where hash({', '.join(key_of(connection, table))}) % 1000 = 7"
+        table, part = CHANGES[number][0], share_of(connection, number)
+        chosen = connection.execute(singles_of(connection, number, query)).fetchall()
         share = arrow(f"select * {part}")
         before = measure.resident_mb()
         with program(connection, query, names).run() as live:
@@ -215,8 +214,24 @@ def query_of(number: int, directory: str) -> Figures:
     }  # fmt: skip
 
 
-def key_of(connection: Any, table: str) -> list[str]:
-    return [column[0] for column in connection.execute(f"describe {table}").fetchall()]
+def singles_of(connection: Any, number: int, query: str) -> str:
+    """A query: the rows that are tried one at a time, in their order."""
+    table, matters = CHANGES[number]
+    return (
+        f"select * from (select * from {table} where {matters.replace('{answer}', query)}) order by "
+        f"{hash_of(connection, table)} limit {TRIED}"
+    )
+
+
+def share_of(connection: Any, number: int) -> str:
+    """The end of a query or a deletion: from which table a thousandth goes, and which of it."""
+    table, _ = CHANGES[number]
+    return f"from {table} where {hash_of(connection, table)} % 1000 = 7"
+
+
+def hash_of(connection: Any, table: str) -> str:
+    columns = [column[0] for column in connection.execute(f"describe {table}").fetchall()]
+    return f"hash({', '.join(columns)})"
 
 
 class Turns:
@@ -325,8 +340,10 @@ def on_spark(numbers: tuple[int, ...], directory: str) -> Figures:
 # ---- all of them ------------------------------------------------------------------------------------------
 
 
-def measured(scale: str, numbers: tuple[int, ...], spark: bool, limit: float, say: Say) -> Iterator[Figures | str]:
-    """The figures of each query, or a sentence saying why there are none."""
+def measured(
+    scale: str, numbers: tuple[int, ...], spark: bool, limit: float, say: Say, beside: Beside | None = None
+) -> Iterator[Figures | str]:
+    """The figures of each query, or a sentence saying why there are none; `beside` asks a peer for those it keeps."""
     place = tables(scale, say)
     if isinstance(place, str):
         yield place
@@ -341,11 +358,14 @@ def measured(scale: str, numbers: tuple[int, ...], spark: bool, limit: float, sa
     for number in numbers:
         say(f"Q{number} at scale {scale}")
         told = in_child({"number": number, "directory": str(place)}, limit)
-        yield (
-            f"Q{number} {told.trouble}"
-            if told.trouble
-            else row_of(number, scale, told.found, by_spark.get(str(number)), told.is_disturbed)
-        )
+        if told.trouble:
+            yield f"Q{number} {told.trouble}"
+            continue
+        peer = beside(number, place, told.found, limit) if beside else {}
+        if isinstance(peer, str):
+            yield peer
+            peer = {}
+        yield row_of(number, scale, told.found, by_spark.get(str(number)), told.is_disturbed, peer)
 
 
 def in_child(options: Figures, limit: float) -> runner.Run:
@@ -356,16 +376,21 @@ def in_child(options: Figures, limit: float) -> runner.Run:
     return runner.process(command, environment, core, limit)
 
 
-def row_of(number: int, scale: str, found: Figures, spark: float | None, disturbed: bool) -> Figures:
-    """As the rows of other workloads are."""
+def row_of(
+    number: int, scale: str, found: Figures, spark: float | None, disturbed: bool, peer: Figures | None = None
+) -> Figures:
+    """As the rows of other workloads are; the figures of a peer have its name before theirs."""
+    peer = peer or {}
     steps = found["steps"] or {"p50": None, "p99": None, "max": None}
     one, whole = steps["p50"], found["duckdb_s"] * 1e6
     return {
         "workload": f"sql: Q{number}", "size": f"SF {scale}", "step": 1, "workers": 1, "times": None, "seed": None,
         "measure": "time", "ours": one, "rust": None, "unit": "us per change", "ratio": one / whole if one else None,
         "first": GOAL_US, "goal": None, "reached": None if one is None else "first" if one <= GOAL_US else "no",
-        "checks_equal": found["checks"]["same"], "disturbed": disturbed, "trouble": "", **steps,
+        "checks_equal": found["checks"]["same"] and peer.get("same", True),
+        "disturbed": disturbed or peer.get("disturbed", False), "trouble": "", **steps,
         "duckdb_us": whole, "spark_us": spark * 1e6 if spark else None, "share_us": found["share_s"] * 1e6,
         **{name: found[name] for name in
            ("load_s", "state_bytes", "resident_mb", "rows", "share_rows", "tried", "altering")},
+        **{name: peer.get(name) for name in OF_DBSP},
     }  # fmt: skip
