@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.columns import wide_words
 from ebbflow.columns.float_words import MAGNITUDE, NAN
+from ebbflow.columns.plain_words import words_of
 from ebbflow.columns.schema import NULL, Schema, Type
 
 Lane = np.ndarray[Any, np.dtype[np.int64]]
@@ -57,5 +57,5 @@ def wide_lanes(numbers: Iterable[int | None], rows: int) -> Lane:
     lane = np.full((2, rows), NULL, np.int64)
     for i, number in enumerate(numbers):
         if number is not None:
-            lane[:, i] = wide_words.words_of(number)
+            lane[:, i] = words_of(number)
     return lane

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ebbflow.columns import nested, wide_words
+from ebbflow.columns import nested
 from ebbflow.columns.float_words import float_to_lane, lane_to_float
 from ebbflow.columns.lanes import Lane
 from ebbflow.columns.nested import EPOCH_DAY, MICROSECOND
+from ebbflow.columns.plain_words import number_of, words_of
 from ebbflow.columns.ranges import EPOCH, EXACT_DECIMALS, without_zone
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.columns.text_pool import Pool
@@ -41,7 +42,7 @@ def to_words(value: Any, kind: Type, pool: Pool) -> tuple[int, ...]:
         return (to_lane(value, kind, pool),)
     if value is None:
         return NULL, NULL
-    return wide_words.words_of(int(Decimal(value).scaleb(kind.scale, EXACT_DECIMALS)))
+    return words_of(int(Decimal(value).scaleb(kind.scale, EXACT_DECIMALS)))
 
 
 def from_words(words: Sequence[int], kind: Type, pool: Pool) -> Any:
@@ -49,7 +50,7 @@ def from_words(words: Sequence[int], kind: Type, pool: Pool) -> Any:
     if not kind.is_wide:
         return from_lane(words[0], kind, pool)
     high, low = map(int, words)
-    return None if high == NULL else Decimal(wide_words.number_of(high, low)).scaleb(-kind.scale, EXACT_DECIMALS)
+    return None if high == NULL else Decimal(number_of(high, low)).scaleb(-kind.scale, EXACT_DECIMALS)
 
 
 def row_of(lanes: Sequence[int], schema: Schema, pool: Pool) -> list[Any]:

@@ -20,7 +20,6 @@ from ebbflow.columns.schema import NULL, PRECISION
 from ebbflow.native.kernel import inline, kernel
 from ebbflow.native.memory import H
 
-BASE = 2**64 - 1
 LARGEST_WIDE = 10**PRECISION - 1
 # As words of 128 bits; the lower one has no sign set.
 MOST_HIGH, MOST_LOW = LARGEST_WIDE >> 64, LARGEST_WIDE & (TWO_TO_64 - 1)
@@ -28,18 +27,7 @@ MOST_HIGH, MOST_LOW = LARGEST_WIDE >> 64, LARGEST_WIDE & (TWO_TO_64 - 1)
 Words = np.ndarray[Any, np.dtype[np.int64]]
 
 
-# ---- one number, and whole columns, in Python
-
-
-def words_of(number: int) -> tuple[int, int]:
-    """The two words of a number."""
-    high, low = divmod(number, BASE)
-    return high, low + 1 + NULL
-
-
-def number_of(high: int, low: int) -> int:
-    """The number of two words that are not null."""
-    return high * BASE + (low - NULL - 1)
+# ---- whole columns, in Python
 
 
 def pairs(low: Words, high: Words) -> Words:

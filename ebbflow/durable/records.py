@@ -33,6 +33,7 @@ class Record(NamedTuple):
 
 SEGMENTS, LETTERS, OUTPUTS, STAGED, TEXTS = "segments", "letters", "outputs", "staged", "texts"
 DIRECTORIES = (LEDGER, SEGMENTS, TEXTS, STAGED, OUTPUTS, LETTERS)
+STATE = "state"  # where a stream has it, in the directory that it was given
 RECORD_NAME = re.compile("[0-9]{12}(-[0-9])?")  # of the ledger: a record, or one that stands in for a record before it
 
 

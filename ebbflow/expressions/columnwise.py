@@ -1,7 +1,8 @@
 """Expressions computed for whole arrays of rows, with what no program can compute.
 
 A part of an expression that is not possible inside is computed in Python, once for each distinct combination of its
-arguments, and becomes one more column of the rows.
+arguments, and becomes one more column of the rows.  A few rows are computed one by one, as the meaning says it: setting
+up arrays for them costs several times as much.
 
 Rule: the result is that of `operations.evaluate` for each row; where a row overflows, the first one is told.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,14 +21,14 @@ from ebbflow.columns.lanes import by_column
 from ebbflow.columns.lanes_out import python_values
 from ebbflow.columns.schema import NULL, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
-from ebbflow.columns.value_words import from_lane, nested_lane, nested_values, row_of, to_lane, to_words
+from ebbflow.columns.value_words import from_lane, from_words, nested_lane, nested_values, row_of, to_lane, to_words
 from ebbflow.errors import NumberOverflow
 from ebbflow.expressions import guards, operations
 from ebbflow.expressions.interpreter import interpret_rows
 from ebbflow.expressions.opcodes import REGISTERS
 from ebbflow.expressions.program import may_overflow, program
 from ebbflow.expressions.text_columns import FAST
-from ebbflow.expressions.typed import Call, Column, Expr, Literal
+from ebbflow.expressions.typed import Call, Column, Expr, Literal, columns_of
 from ebbflow.native.kernel import address_of
 
 
@@ -36,6 +37,8 @@ def outside(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The columns of `exprs` for whole arrays of rows, and which rows are kept; what is not kept is null."""
     rows = lanes.shape[1]
+    if rows <= ONE_BY_ONE and (told := _one_by_one(exprs, condition, schema, pool, lanes)) is not None:
+        return told
     if condition is None:
         return _Columns(schema, pool, lanes).of(exprs), np.ones(rows, bool)
     keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
@@ -46,6 +49,65 @@ def outside(
         error.row = int(np.flatnonzero(keep)[error.row])
         raise
     return found, keep
+
+
+ONE_BY_ONE = 4  # rows
+
+
+def _one_by_one(
+    exprs: Sequence[Expr], condition: Expr | None, schema: Schema, pool: Pool, lanes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same for a few rows; None where one overflows, which the way for arrays tells better."""
+    calls = _calls_of(exprs, condition, schema)
+    found = np.full((sum(expr.type.words for expr in exprs), lanes.shape[1]), NULL, np.int64)
+    keep = np.ones(lanes.shape[1], bool)
+    try:
+        for i, words in enumerate(lanes.T.tolist()):
+            row = {name: _value(words[at : at + kind.words], kind, pool) for name, at, kind in calls.read}
+            if condition is not None and not operations.evaluate(condition, row):
+                keep[i] = False
+                continue
+            out: list[int] = []
+            for expr, at in zip(exprs, calls.copied, strict=True):
+                if at is not None:
+                    out += words[at : at + expr.type.words]
+                else:
+                    out += to_words(operations.evaluate(expr, row), expr.type, pool)
+            found[:, i] = out
+    except OverflowError:
+        return None
+    return found, keep
+
+
+def _value(words: list[int], kind: Type, pool: Pool) -> Any:
+    return pool.texts(words)[0] if kind.name == "string" else from_words(words, kind, pool)
+
+
+class _Calls(NamedTuple):
+    """Of some expressions: the columns that calls read, by name, lane and type; the lane that each copies, if it does."""
+
+    of: tuple[Sequence[Expr], Expr | None, Schema]  # kept, so that their ids stay theirs
+    read: tuple[tuple[str, int, Type], ...]
+    copied: tuple[int | None, ...]
+
+
+def _calls_of(exprs: Sequence[Expr], condition: Expr | None, schema: Schema) -> _Calls:
+    """Found once for the expressions of a plan, which are asked for by who they are: to hash them costs too much."""
+    key = id(exprs), id(condition), id(schema)
+    known = _CALLS.get(key)
+    if known is None:
+        computed: list[Expr] = [expr for expr in exprs if not isinstance(expr, Column)]
+        computed += [] if condition is None else [condition]
+        names = dict.fromkeys(name for expr in computed for name in columns_of(expr))
+        read = tuple((name, schema.lanes(name).start, schema[name]) for name in names)
+        copied = tuple(schema.lanes(expr.name).start if isinstance(expr, Column) else None for expr in exprs)
+        if len(_CALLS) >= MOST_WRITTEN:
+            _CALLS.clear()
+        known = _CALLS[key] = _Calls((exprs, condition, schema), read, copied)
+    return known
+
+
+_CALLS: dict[tuple[int, int, int], _Calls] = {}
 
 
 class RowOverflow(NumberOverflow):

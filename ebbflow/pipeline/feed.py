@@ -20,11 +20,11 @@ from pyspark.sql import functions as F
 
 from ebbflow.columns.schema import Schema, in_backticks
 from ebbflow.dataflow import nodes as n
+from ebbflow.durable.records import STATE
 from ebbflow.errors import CheckpointDiffers, DamagedFile, DeadLetters, DeliveryRefused
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import told
-from ebbflow.frontend.running.reader import STATE
 from ebbflow.frontend.running.session import Session
 from ebbflow.frontend.running.table import Table
 from ebbflow.pipeline import marks

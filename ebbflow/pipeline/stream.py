@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ebbflow.dataflow import nodes as n
+from ebbflow.durable.records import STATE
 from ebbflow.durable.store import local_path
 from ebbflow.errors import (
     ChangesNotKept,
@@ -31,7 +32,6 @@ from ebbflow.errors import (
 from ebbflow.frontend.building.dataflow import Dataflow
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import listed
-from ebbflow.frontend.running.reader import STATE
 from ebbflow.frontend.running.session import Session
 from ebbflow.pipeline import claims
 from ebbflow.pipeline.feed import INPUT_COLUMN, QUERY, Feed, Time

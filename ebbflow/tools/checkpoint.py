@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from ebbflow.durable import checking, records
+from ebbflow.durable.records import STATE
 from ebbflow.durable.store import Store, local_path
 from ebbflow.errors import NotACheckpoint
-from ebbflow.frontend.running.reader import STATE
 from ebbflow.pipeline import marks, skips
 
 

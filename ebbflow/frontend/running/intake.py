@@ -9,7 +9,6 @@ Rule: the quick ways read only what the last one would, and to the same words; a
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow import limits
+from ebbflow.columns.plain_words import word_of, words_of
 from ebbflow.columns.schema import NULL, Schema, Type
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import NoKey, TypeMismatch, UnknownColumn, WrongDiff, did_you_mean
@@ -135,26 +135,19 @@ class Intake:
                 word = self._word(value, type_)
             if word is None:
                 return None
-            found.append(word)
             if type_.is_wide:
-                return None
+                found += words_of(word) if value is not None else (NULL, NULL)
+            else:
+                found.append(word)
         return None if any(row[i] is None for i in self._never_null) else found
 
     def _word(self, value: Any, type_: Type) -> int | None:
-        """The lane of a plain value; None if it is not one."""
+        """The word of a plain value, or the number that is the two of a wide decimal; None if it is not plain."""
         if value is None:
             return NULL
-        kind = type(value)
-        if kind is str:
+        if type(value) is str:
             return self._text_id(value) if type_.name == "string" else None
-        if kind is float:
-            if type_.name != "double" or value != value:
-                return None
-            (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
-            return bits if bits >= 0 else bits ^ END
-        if kind is bool and type_.name == "boolean":
-            return int(value)
-        return None
+        return word_of(value, type_)
 
     # ---- columns that are words already ----------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from ebbflow.columns.text_pool import Pool
 from ebbflow.dataflow.plan_json import schema_from
 from ebbflow.durable.journal import Journal
 from ebbflow.durable.reading import checked_file, read_newest
-from ebbflow.durable.records import LEDGER, MANIFEST, SEGMENTS, TEXTS, Record
+from ebbflow.durable.records import LEDGER, MANIFEST, SEGMENTS, STATE, TEXTS, Record
 from ebbflow.durable.segments import Delta, sections
 from ebbflow.durable.store import Files, Store, local_path
 from ebbflow.errors import CheckpointDiffers, DamagedFile, HistoryGone, NotComplete, UnknownOutput, did_you_mean
@@ -39,7 +39,6 @@ from ebbflow.times import lattice
 from ebbflow.times.frontier import Time, antichain, before
 
 TEXT = "text"
-STATE = "state"  # of a stream, in the directory that it was given
 
 
 class Output(NamedTuple):

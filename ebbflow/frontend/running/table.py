@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbflow.columns.plain_words import values_of
 from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type
 from ebbflow.errors import MissingPackage, TypeMismatch
 from ebbflow.frontend import aliases
@@ -182,10 +183,10 @@ class Table:
             texts, pool = self.record.texts, self._pool
             if texts is not None and pool is not None and (found := pool.rows(words, texts)) is not None:
                 return found
-        return self._few() if count <= FEW_TO_SORT and not self.record.is_wide else self._first(count)
+        return self._few() if count <= FEW_TO_SORT else self._first(count)
 
     def _first(self, n: int) -> list[tuple[Any, ...]]:
-        if self._count <= FEW_TO_SORT and not self.record.is_wide:
+        if self._count <= FEW_TO_SORT:
             return self._few()[:n]
         self._put_in_order()
         columns = python_columns(self._lanes[:, :n], self.record, self._pool)
@@ -205,50 +206,55 @@ class Table:
     def _few_rows(self) -> list[tuple[Any, ...]]:
         times: list[Any] | None = None
         if self._words is not None:
-            columns = self._words.tolist()
-            times = columns[-2]
+            *lanes, times, weights = self._words.tolist()
         else:
-            columns = self._lanes.tolist()
+            lanes, weights = self._lanes.tolist(), self._weights.tolist()
             if self._times is not None:
                 is_one = len(self.coordinates) == 1
                 times = self._times[:, 0].tolist() if is_one else list(map(tuple, self._times.tolist()))
-                columns.append(times)
-            columns.append(self._weights.tolist())
-        are_plain = self._few_values(columns)
+        columns, are_plain = self._few_values(lanes)
+        columns += [weights] if times is None else [times, weights]
         rows = list(zip(*columns))
         if self._sorted or len(rows) < 2:
             return rows
         if are_plain and (times is None or times.count(times[0]) == len(times)):
             rows.sort()  # by their values: the times are one, and no record is there twice
             return rows
-        keys: list[list[Any]] = [
-            [(text is not None, text) for text in column]
-            if type_.is_text
-            else (text_ranks(lane, self._pool) if type_.is_nested else lane).tolist()
-            for type_, column, lane in zip(self.record.types, columns, self._lanes)
-        ]
-        if times is not None:
-            keys.insert(0, times)
+        keys: list[list[Any]] = [] if times is None else [times]
+        for at, type_, column in zip(self.record.starts, self.record.types, columns):
+            if type_.is_text:
+                keys.append([(text is not None, text) for text in column])
+            elif type_.is_nested:
+                keys.append(text_ranks(self._lanes[at], self._pool).tolist())
+            else:
+                keys += lanes[at : at + type_.words]
         places = list(zip(*keys)) if keys else [()] * len(rows)
         return [rows[i] for i in sorted(range(len(rows)), key=places.__getitem__)]
 
-    def _few_values(self, columns: list[list[Any]]) -> bool:
-        """Columns of a few rows, words so far, become Python values in place.  Whether they order as the rows do."""
-        are_plain, schema = True, self.record
-        for i in range(len(schema)):
-            if NULL in columns[i]:
-                are_plain = False
-                if i not in schema.not_whole:
-                    columns[i] = [None if word == NULL else word for word in columns[i]]
-        for i in schema.not_whole:
-            if schema.types[i].name == "string":
+    def _few_values(self, lanes: list[list[int]]) -> tuple[list[list[Any]], bool]:
+        """The columns of a few rows as Python's values, and whether these order as the rows do."""
+        columns: list[list[Any]] = []
+        are_plain = True
+        for at, type_ in zip(self.record.starts, self.record.types):
+            words = lanes[at]
+            has_null = NULL in words
+            column: list[Any] | None
+            if type_.is_integer:
+                column = [None if word == NULL else word for word in words] if has_null else words
+            elif type_.name == "string":
                 assert self._pool is not None, "text needs the pool that holds it"
-                columns[i] = self._pool.texts(columns[i])
+                column = self._pool.texts(words)
             else:
-                from ebbflow.columns.lanes_out import python_values
+                column = values_of(type_, words, lanes[at + 1] if type_.is_wide else None)
+                if column is None:
+                    from ebbflow.columns.lanes_out import python_values
 
-                columns[i], are_plain = python_values(self._lanes[i], schema.types[i], self._pool), False
-        return are_plain
+                    column, are_plain = python_values(self._lanes[at], type_, self._pool), False
+                elif type_.is_float and any(value != value for value in column):
+                    are_plain = False
+            are_plain = are_plain and not has_null
+            columns.append(column)
+        return columns, are_plain
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as an Arrow table; several coordinates make `_time` a struct of their names.

@@ -17,9 +17,9 @@ import numpy as np
 
 from ebbflow.columns import nested
 from ebbflow.columns.lanes import by_column
+from ebbflow.columns.plain_words import number_of, words_of
 from ebbflow.columns.ranges import EPOCH, EXACT_DECIMALS
 from ebbflow.columns.schema import NULL, PRECISION, Schema, Type
-from ebbflow.columns.wide_words import number_of, words_of
 from ebbflow.errors import NumberOverflow
 from ebbflow.runtime.oracle.histories import Record
 
