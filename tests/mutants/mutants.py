@@ -496,6 +496,20 @@ MUTANTS = [
         claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
     ),
     Mutant(
+        "a visit to rows that wait by round is not counted",
+        "engine/walk.py",
+        "                    node.visits += 1\n",
+        "",
+        test="tests/frontend/running/test_explaining.py",
+    ),
+    Mutant(
+        "the work of one worker is told as that of all",
+        "engine/host.py",
+        "for worker in self.workers for each in worker.work_by_node()",
+        "for worker in self.workers[:1] for each in worker.work_by_node()",
+        test="tests/engine/test_node_work.py",
+    ),
+    Mutant(
         "rows do not wait for their round",
         "engine/walk.py",
         "            e[0] += k << node.rounds_field\n",
