@@ -17,7 +17,7 @@ class Mutant:
     new: str
     runtime: str | None = None  # where it shows; unless named, in bulk on all the local ones in turn, else on local-1
     claim: str | None = None  # the claim that notices it, where random cases would take too long
-    test: str | None = None  # the test that notices it, as pytest names it, where it is no matter of meaning
+    test: str | None = None  # the test that notices it, as pytest names it, where it is no matter of meaning; in COPIED
 
     def apply(self, package: Path) -> None:
         path = package / self.file
@@ -500,7 +500,7 @@ MUTANTS = [
         "engine/walk.py",
         "                    node.visits += 1\n",
         "",
-        test="tests/frontend/running/test_explaining.py",
+        test="tests/engine/test_node_work.py",
     ),
     Mutant(
         "the work of one worker is told as that of all",
