@@ -50,6 +50,7 @@ from ebbflow.functions import (
     ntile,
     percent_rank,
     rank,
+    root_mean_square,
     round,
     row_number,
     sqrt,
@@ -84,7 +85,7 @@ __all__ = [
     "algorithms", "any_value", "avg", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "cume_dist",
     "dense_rank", "errors", "exp", "first_value", "floor", "functions", "greatest", "lag", "last_value", "lead",
     "least", "length", "lit", "log", "lower", "max", "mean", "min", "nth_value", "ntile", "open", "percent_rank",
-    "rank", "round", "row_number", "sqrt", "sum", "upper", "when",
+    "rank", "root_mean_square", "round", "row_number", "sqrt", "sum", "upper", "when",
 ]
 # fmt: on
 

@@ -37,7 +37,7 @@ class StepBegan:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """All that could be completed is; `visits` nodes were visited and `rows` changes met."""
+    """All that could be completed is; `visits` keys were visited and `rows` changes met."""
 
     visits: int
     rows: int

@@ -230,7 +230,7 @@ class _Lowering:
         if i in self.rotated:
             schema = self.graph.schemas[source]
             values = tuple(name for name in schema.names if name not in node.key)
-            cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
+            cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values, asked_by=i)
             cell.notes.append("only what the loop starts with: what it comes to is read from its reduction")
             self.beginnings.add(cell.number)
             self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
@@ -245,7 +245,7 @@ class _Lowering:
             self.arrangements[source, node.key] = Family(cell, 1, found.key, values)
             return
         values = tuple(name for name in schema.names if name not in node.key)
-        cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values)
+        cell = self.cell(kinds.ARRANGE, source, schema, key=node.key, values=values, asked_by=i)
         self.arrangements[source, node.key] = Family(cell, 0, node.key, values)
 
     def family(self, arrange: int) -> Family:

@@ -115,12 +115,18 @@ class Cell:
     follows: Cell | None = None  # of a cell that Python feeds: the one that asks
     readers: int = 0  # joins that read a reduction's output
     limit: int | None = None
+    asked_by: int = -1  # of an arrangement: the node that asked for it first; -1: of other cells
     partition_key: tuple[str, ...] | None = None  # the key columns that decide the worker; None: stays where it is
     local: frozenset[int] = frozenset()  # the pipes (by id) whose rows are on the right worker already
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"Cell({self.number}, kind={self.kind}, node={self.node})"
+
+    @property
+    def shown_at(self) -> int:
+        """The node at which people are told of its work: an arrangement holds one node's rows at another's asking."""
+        return self.node if self.asked_by < 0 else self.asked_by
 
     def taken(self, graph: Graph) -> Schema:
         """The columns of the rows it absorbs: the key, then what is stored beside it."""

@@ -23,6 +23,7 @@ from ebbflow.dataflow.plan_check import check_plan
 from ebbflow.engine import feed, round_robin, take, turns_step
 from ebbflow.engine import walk as w
 from ebbflow.engine.compact_after_load import LARGE_STEP, compact_after_load, release_unused
+from ebbflow.engine.node_work import NodeWork, added
 from ebbflow.engine.refusals import refusal, refuse_broken
 from ebbflow.engine.result_buffer import ResultBuffer
 from ebbflow.engine.slices import Antichain, Rows, best_slice, cuts_of, distinct, in_order, least_of, ranks_of, split_at
@@ -166,9 +167,8 @@ class Host:
         if self.worker_threads is not None:
             self.worker_threads.end()
 
-    def keys_by_tactic(self) -> dict[int, np.ndarray]:
-        found = [worker.keys_by_tactic() for worker in self.workers]
-        return {node: np.sum([one[node] for one in found], axis=0) for node in found[0]}
+    def work_by_node(self) -> dict[int, NodeWork]:
+        return added(each for worker in self.workers for each in worker.work_by_node().items())
 
     def counters(self) -> dict[str, int]:
         found = [worker.counters() for worker in self.workers]

@@ -25,7 +25,7 @@ from ebbflow.operators.exchange.barrier import (
 )
 from ebbflow.operators.exchange.outbox import least_in_outbox, outbox_for
 from ebbflow.operators.flush import flush, flush_joins, is_heavy, lighten_joins
-from ebbflow.operators.node import ARRANGE, DELAY, NOTHING, OUTPUT, OUTSIDE, PASS, REDUCE, SETTLE, WAIT, Bucket, Node
+from ebbflow.operators.node import ARRANGE, DELAY, NOTHING, OUTSIDE, PASS, REDUCE, SETTLE, WAIT, Bucket, Node
 from ebbflow.operators.prefetch import KEYS_AHEAD, prefetch_visits
 from ebbflow.operators.reduce.answers import USER_FUNCTION
 from ebbflow.operators.reduce.bulk_reduce import admit_bulk
@@ -254,6 +254,7 @@ def walk(worker: Worker) -> int:  # long: one case for each instruction, and for
                 n = node.buckets.length - Bucket.SIZE
                 bucket = Bucket(node.buckets.pointer + n)
                 if n >= 0 and bucket.rounds == cur:
+                    node.visits += 1
                     if node.tally:
                         run_pending(worker, node)
                         while worker.error == 0 and close_moment(worker, node, node.tally):
@@ -276,6 +277,7 @@ def walk(worker: Worker) -> int:  # long: one case for each instruction, and for
                     flush(worker, node)
                     flush_joins(worker, node)
             elif node.buffer.length:
+                node.visits += 1
                 if kind == OUTSIDE:
                     worker.pc = pc[1]
                     worker.loop_at = node
@@ -284,8 +286,7 @@ def walk(worker: Worker) -> int:  # long: one case for each instruction, and for
                     delay_rows(worker, node)
                 elif kind == WAIT:
                     raise_rounds(worker, node)
-                if kind != OUTPUT:
-                    flush(worker, node)
+                flush(worker, node)
             pc = pc[1]
         elif op == LOOP:
             if many and phase == 0:

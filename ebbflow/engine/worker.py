@@ -19,6 +19,7 @@ from ebbflow.engine import feed, quick_step, take, tidy, undo
 from ebbflow.engine import walk as w
 from ebbflow.engine.callbacks import Callbacks
 from ebbflow.engine.compact_times import compact_times
+from ebbflow.engine.node_work import NodeWork, work_of
 from ebbflow.engine.plan_layout import PlanLayout
 from ebbflow.engine.result_buffer import ResultBuffer
 from ebbflow.expressions.opcodes import REGISTERS
@@ -29,7 +30,6 @@ from ebbflow.operators import block, consolidate
 from ebbflow.operators import node as kinds
 from ebbflow.operators.exchange import barrier
 from ebbflow.operators.exchange.receive import receive_at
-from ebbflow.operators.reduce.choose import TACTICS
 from ebbflow.times.lattice import told_once
 from ebbflow.trace import heap as h
 from ebbflow.trace import worker_fields
@@ -299,14 +299,8 @@ class Worker:
             for v, words in self.saved:
                 self.heap.load(v, words)
 
-    def keys_by_tactic(self) -> dict[int, np.ndarray]:
-        """How many keys of each reduction were reduced by which tactic, by node of the plan."""
-        nodes = zip(self.plan.cells, self.at, strict=True)
-        return {
-            cell.node: np.array([a.choice.counts[i] for i in range(len(TACTICS))])
-            for cell, a in nodes
-            if cell.kind == kinds.REDUCE
-        }
+    def work_by_node(self) -> dict[int, NodeWork]:
+        return work_of(self.plan, self.at)
 
     def counters(self) -> dict[str, int]:
         header = self.header

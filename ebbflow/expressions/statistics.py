@@ -139,6 +139,7 @@ OF_ONE: dict[str, Callable[[Builder[T], T], T]] = {  # type: ignore[valid-type]
     "kurtosis": _kurtosis,
     "geometric_mean": lambda b, x: b.of("exp", b.aggregate("avg", b.of("log", x))),
     "harmonic_mean": _harmonic_mean,
+    "root_mean_square": lambda b, x: b.of("sqrt", b.aggregate("avg", b.mul(x, x))),
 }
 OF_TWO: dict[str, Callable[[Sums[T]], T]] = {  # type: ignore[valid-type]
     "covar_pop": lambda s: s.b.div(s.spread(s.x, s.second), s.n),

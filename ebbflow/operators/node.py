@@ -91,6 +91,7 @@ class Node(Struct, words=54):
     direct_rows: int = beside("right_family")
     direct_times: Words = beside("projection")  # the time of rank i is so far behind this
     depth: int  # how many loops the node is in
+    visits: int  # how often the walk found something pending here; a worker's `visits` are those of keys
 
 
 class Items(Vector):

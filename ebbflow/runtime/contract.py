@@ -10,13 +10,16 @@ Rule: a session finds out what a runtime can do from these attributes alone; nob
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbflow.dataflow.text_predicates import TextPredicates
 from ebbflow.times.frontier import Time
+
+if TYPE_CHECKING:
+    from ebbflow.engine.node_work import NodeWork
 
 Array = NDArray[np.int64]
 Antichain = tuple[Time, ...]
@@ -96,6 +99,6 @@ class Runtime(Protocol):
     def take(self, output: str) -> Rows: ...
     def frontier(self, output: str) -> Antichain: ...
     def counters(self) -> dict[str, int]: ...
-    def keys_by_tactic(self) -> dict[int, dict[str, int]]: ...  # by reduction, as the program numbers it
+    def work_by_node(self) -> dict[int, NodeWork]: ...  # as the program numbers its nodes
     def abandon(self) -> None: ...  # in a forked child: what the parent holds is not to be removed
     def close(self) -> None: ...

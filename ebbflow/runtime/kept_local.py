@@ -22,6 +22,7 @@ from ebbflow.durable.ledger import Ledger, begin
 from ebbflow.durable.records import LEDGER, SEGMENTS
 from ebbflow.durable.segments import Delta, sections, segment
 from ebbflow.durable.store import Files, Store, disk_refusals, local_path
+from ebbflow.engine.node_work import NodeWork
 from ebbflow.engine.slices import Antichain, Rows
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, DiskRefused
 from ebbflow.runtime.contract import Guard, Keeper
@@ -118,8 +119,8 @@ class DurableRuntime:
     def counters(self) -> dict[str, int]:
         return self.counted or self.local.counters()
 
-    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
-        return {} if self.counted else self.local.keys_by_tactic()
+    def work_by_node(self) -> dict[int, NodeWork]:
+        return {} if self.counted else self.local.work_by_node()
 
     def close(self) -> None:
         """Let the memory go; what is committed stays, and nothing else was to be kept."""

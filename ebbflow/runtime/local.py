@@ -24,11 +24,11 @@ from ebbflow.dataflow.rewrite import rewrite
 from ebbflow.dataflow.rules.check import check
 from ebbflow.dataflow.text_predicates import TextPredicates, find_text_predicates
 from ebbflow.engine.host import Host
+from ebbflow.engine.node_work import NodeWork
 from ebbflow.engine.refusals import refuse_plainly
 from ebbflow.engine.slices import BEFORE_ALL, FEW_TIMES, Antichain, Rows
 from ebbflow.engine.worker import LIMIT_FIELDS
 from ebbflow.errors import EbbflowError
-from ebbflow.operators.reduce.choose import TACTICS
 from ebbflow.runtime.contract import NOT_TAKEN, RESTLESS, TAKEN, Guard, LateOutputs, Moments, Past
 from ebbflow.runtime.late_outputs import SHOWN, reading, recall, refuse_lost_times
 from ebbflow.times import lattice
@@ -325,13 +325,12 @@ class LocalRuntime:
         found = [part.host.counters() for part in self.parts]
         return {name: sum(one[name] for one in found) for name in found[0]} if found else {}
 
-    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
-        found: dict[int, dict[str, int]] = {}
-        for at, number in self.numbers_in_program().items():
-            for node, counts in self.parts[at[0]].host.keys_by_tactic().items():
-                if node == at[1]:
-                    found[number] = {t.short_name: int(counts[i]) for i, t in enumerate(TACTICS) if counts[i]}
-        return found
+    def work_by_node(self) -> dict[int, NodeWork]:
+        numbers = self.numbers_in_program()
+        found = {
+            (at, node): work for at, part in enumerate(self.parts) for node, work in part.host.work_by_node().items()
+        }
+        return {numbers[place]: work for place, work in found.items() if place in numbers}
 
     def numbers_in_program(self) -> dict[tuple[int, int], int]:
         """Of a part and a node there, the number in the program as it was written; of nodes that became one, the first

@@ -70,7 +70,7 @@ class Worker(Struct):
     loop_at: int
     best: int  # the least pending rounds here; of all workers
     agreed: int
-    visits: int  # counters
+    visits: int  # counters: of keys, where a node's `visits` are the walk's
     inserts: int
     deltas: int
     evals: int

@@ -14,7 +14,16 @@ from ebbflow import functions as F
 from ebbflow.expressions.statistics import OF_ONE, OF_TWO
 from tests.relational.test_aggregates_like_spark import CALLS
 
-MEANINGS = {"geometric_mean": statistics.geometric_mean, "harmonic_mean": statistics.harmonic_mean}
+
+def above_zero(values):
+    return [x for x in values if x > 0]
+
+
+MEANINGS = {  # of the values of a group that are there
+    "geometric_mean": lambda values: statistics.geometric_mean(above_zero(values)),
+    "harmonic_mean": lambda values: statistics.harmonic_mean(above_zero(values)),
+    "root_mean_square": lambda values: math.sqrt(statistics.fmean(x * x for x in values)),
+}
 
 
 def test_every_statistic_is_compared_with_something():
@@ -23,14 +32,16 @@ def test_every_statistic_is_compared_with_something():
 
 
 @pytest.mark.parametrize("name", MEANINGS)
-def test_a_mean_is_that_of_the_values_above_zero_that_are_there(name):
+def test_a_statistic_is_that_of_the_values_that_are_there_and_null_where_none_is(name):
     flow = ebb.Dataflow()
     rows = flow.input("rows", "k long, x double")
-    flow.output("means", rows.group_by("k").agg(mean=getattr(F, name)("x")))
+    flow.output("columns", rows.group_by("k").agg(found=getattr(F, name)("x")))
+    flow.output("sql", flow.sql(f"select k, {name}(x) as found from rows group by k"))
     chance, there = random.Random(7), []
     with flow.run() as live:
         for _ in range(12):
             new = [(chance.randrange(4), chance.choice([None, -2.0, 0.0, chance.uniform(0.1, 50)])) for _ in range(9)]
+            new.append((4, None))
             gone = chance.sample(there, len(there) // 3)
             live.insert("rows", new)
             live.delete("rows", gone)
@@ -38,8 +49,16 @@ def test_a_mean_is_that_of_the_values_above_zero_that_are_there(name):
             there += new
             for row in gone:
                 there.remove(row)
-            found = {k: mean for k, mean, _ in live.snapshot("means").rows()}
+            found = {k: statistic for k, statistic, _ in live.snapshot("columns").rows()}
+            assert found == {k: statistic for k, statistic, _ in live.snapshot("sql").rows()}
             assert set(found) == {k for k, _ in there}
-            for k, mean in found.items():
-                values = [x for key, x in there if key == k and x is not None and x > 0]
-                assert mean is None if not values else math.isclose(mean, MEANINGS[name](values), rel_tol=1e-12)
+            for k, statistic in found.items():
+                meant = meaning(name, [x for key, x in there if key == k and x is not None])
+                assert statistic is None if meant is None else math.isclose(statistic, meant, rel_tol=1e-12)
+
+
+def meaning(name, values):
+    try:
+        return MEANINGS[name](values)
+    except statistics.StatisticsError:  # of no values
+        return None

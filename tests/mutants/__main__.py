@@ -15,6 +15,7 @@ from tests.bulk import NOT_INDEXED
 from tests.mutants.mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("meaning", "algorithms", "engine", "operators", "trace")  # the folders of tests that a bug is shown to
 
 
 def copy_of_the_house(to: Path) -> Path:
@@ -22,7 +23,7 @@ def copy_of_the_house(to: Path) -> Path:
     shutil.copytree(ROOT / "ebbflow", to / "ebbflow", ignore=leave_out)
     (to / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "bulk.py", to / "tests")
-    for tests in ("meaning", "algorithms", "engine", "operators", "trace"):
+    for tests in COPIED:
         shutil.copytree(ROOT / "tests" / tests, to / "tests" / tests, ignore=leave_out)
     return to / "ebbflow"
 

@@ -17,7 +17,7 @@ class Mutant:
     new: str
     runtime: str | None = None  # where it shows; unless named, in bulk on all the local ones in turn, else on local-1
     claim: str | None = None  # the claim that notices it, where random cases would take too long
-    test: str | None = None  # the test that notices it, as pytest names it, where it is no matter of meaning
+    test: str | None = None  # the test that notices it, as pytest names it, where it is no matter of meaning; in COPIED
 
     def apply(self, package: Path) -> None:
         path = package / self.file
@@ -494,6 +494,20 @@ MUTANTS = [
         "    merge_histories(worker, join, on_left, key, d, n, w"
         ", rounds, rounds + 1, others, table.widths[family], -1)\n",
         claim="test_what_one_side_gets_of_a_key_meets_what_the_other_gets_or_has_already",
+    ),
+    Mutant(
+        "a visit to rows that wait by round is not counted",
+        "engine/walk.py",
+        "                    node.visits += 1\n",
+        "",
+        test="tests/engine/test_node_work.py",
+    ),
+    Mutant(
+        "the work of one worker is told as that of all",
+        "engine/host.py",
+        "for worker in self.workers for each in worker.work_by_node()",
+        "for worker in self.workers[:1] for each in worker.work_by_node()",
+        test="tests/engine/test_node_work.py",
     ),
     Mutant(
         "rows do not wait for their round",

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.mutants.__main__ import ROOT, verdict
+from tests.mutants.__main__ import COPIED, ROOT, verdict
 from tests.mutants.mutants import MUTANTS
 
 SAMPLE = (  # that are noticed within half a minute
@@ -39,6 +39,11 @@ def test_a_planted_bug_still_has_its_place(mutant, tmp_path):
     shutil.copytree(ROOT / "ebbflow", tmp_path / "ebbflow", ignore=shutil.ignore_patterns("__pycache__"))
     mutant.apply(tmp_path / "ebbflow")
     compile((tmp_path / "ebbflow" / mutant.file).read_text(), mutant.file, "exec")
+
+
+def test_a_planted_bug_is_shown_to_the_test_that_notices_it():
+    files = {mutant.test.partition("::")[0] for mutant in MUTANTS if mutant.test}
+    assert not [file for file in files if not (ROOT / file).exists() or file.split("/")[1] not in COPIED]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 import ebbflow as ebb
 from ebbflow.engine import host
 from ebbflow.errors import AddressTaken, CheckpointDiffers, DamagedFile, LateTime, NotACheckpoint, SessionClosed
+from ebbflow.runtime import made_by
 from ebbflow.runtime.kept_local import DurableRuntime
 from tests.runtime.imaged import reach_flow
 from tests.tuned import tuned
@@ -313,6 +314,13 @@ def test_an_engine_that_only_has_other_names_is_taken_for_the_same(tmp_path, mon
     refused(CheckpointDiffers, "another state of its source", tmp_path / "state")
     monkeypatch.setattr("ebbflow.runtime.made_by.SAME_MEMORY", {"now": "before"})
     begun(tmp_path / "state")
+
+
+def test_what_is_said_of_engines_with_the_same_memory_is_said_of_this_one():
+    found = made_by.engine()
+    assert not made_by.SAME_MEMORY or found in made_by.SAME_MEMORY, (
+        f"the engine is now {found}: SAME_MEMORY says which one has the same memory, or is empty if none has"
+    )
 
 
 def test_another_format_is_refused(tmp_path, monkeypatch):

@@ -48,6 +48,19 @@ def harmonic_mean(column: Given) -> Column:
     return _statistic("harmonic_mean", column)
 
 
+def root_mean_square(column: Given) -> Column:
+    """The square root of the mean of the squares, as of errors to either side; null where no value is there.
+
+    >>> import ebbflow as ebb
+    >>> flow = ebb.Dataflow()
+    >>> errors = flow.input("errors", "model string, error double")
+    >>> flow.output("sizes", errors.group_by("model").agg(size=root_mean_square("error")))
+    >>> flow.compute(errors=[("a", -7.0), ("a", 1.0), ("a", None), ("b", None)])["sizes"].rows()
+    [('a', 5.0, 1), ('b', None, 1)]
+    """
+    return _statistic("root_mean_square", column)
+
+
 def stddev_samp(column: Given) -> Column:
     """The standard deviation of a sample; null for a single value.
 

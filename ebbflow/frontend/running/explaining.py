@@ -1,4 +1,4 @@
-"""The plan of a running program as text, and what its reductions did so far.
+"""The plan of a running program as text, and what was done at its nodes so far.
 
 Rule: explaining changes nothing; what it counts is counted in any case.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ebbflow.frontend.lines import Lines
 
 if TYPE_CHECKING:
+    from ebbflow.engine.node_work import NodeWork
     from ebbflow.frontend.running.standing import Standing
 
 
@@ -19,12 +20,17 @@ def explain(here: Standing, analyze: bool) -> Lines:
 
     found = {number: list(lines) for number, lines in notes(here.graph).items()}
     if analyze:
-        for number, counts in here.runtime.keys_by_tactic().items():
-            found.setdefault(number, []).append(f"so far: {_told(counts)}")
+        for number, work in here.runtime.work_by_node().items():
+            found.setdefault(number, []).append(f"so far: {_told(work)}")
     return Lines(explain.text(here.graph, found))
 
 
-def _told(counts: dict[str, int]) -> str:
-    """How often each tactic reduced a key, the most frequent first."""
-    ranked = sorted(counts.items(), key=lambda one: -one[1])
-    return "; ".join(f"{name} {count:,} times" if count > 1 else f"{name} once" for name, count in ranked) or "no key"
+def _told(work: NodeWork) -> str:
+    """How often the walk visited a node, and how often each tactic reduced a key there, the most frequent first."""
+    told = [f"visited {_times(work.visits)}" if work.visits else "never visited"]
+    told += [f"{name} {_times(count)}" for name, count in work.keys.most_common() if count]
+    return "; ".join(told)
+
+
+def _times(count: int) -> str:
+    return f"{count:,} times" if count > 1 else "once"

@@ -430,7 +430,7 @@ class Session:  # long: every call of a running program, each with its example
         self._at.turns.take("add_output", results.add_output, self._at, name)
 
     def counters(self) -> dict[str, Any]:
-        """What the runtime counts about its work; nothing if it counts nothing.
+        """What the runtime counts about its work; nothing if it counts nothing.  `visits` are those of keys.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -442,10 +442,12 @@ class Session:  # long: every call of a running program, each with its example
         return dict(self._at.turns.take("counters", self._runtime.counters))
 
     def explain(self, analyze: bool = False) -> Lines:
-        """The plan as text, as `flow.explain()` has it; with `analyze`, how often each tactic has reduced a key so far.
+        """The plan as text, as `flow.explain()` has it; with `analyze`, what was done at each node so far.
 
-        A tactic is a way to find the changes of a key's result.  Nothing is counted on Spark, nor of outputs that were
-        added while the program ran.
+        That is how often a node was visited, which is once in every round that has something for it, by each worker
+        that has; and how often each tactic has reduced a key.  A tactic is a way to find the changes of a key's result.
+        A node of which nothing is told is done in one with others.  Nothing is counted on Spark, nor of outputs that
+        were added while the program ran.
 
         >>> import ebbflow as ebb
         >>> flow = ebb.Dataflow()
@@ -456,7 +458,7 @@ class Session:  # long: every call of a running program, each with its example
         >>> for line in live.explain(analyze=True).splitlines():
         ...     if "so far" in line:
         ...         print(line.strip())
-        - so far: totals 2 times
+        - so far: visited once; totals 2 times
         """
         return self._at.turns.take("explain", explaining.explain, self._at, analyze)
 

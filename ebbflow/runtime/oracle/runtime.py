@@ -7,6 +7,8 @@ Rule: what is shown at an output is what its node means, at every time that beca
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ebbflow.dataflow import nodes as n
@@ -17,6 +19,9 @@ from ebbflow.runtime.oracle.histories import History, Time, complete, lower_enve
 from ebbflow.runtime.oracle.meaning import Meaning
 from ebbflow.runtime.oracle.moment import Histories
 from ebbflow.runtime.oracle.values import records_of, words_of_record
+
+if TYPE_CHECKING:
+    from ebbflow.engine.node_work import NodeWork
 
 
 class OracleRuntime:
@@ -84,7 +89,7 @@ class OracleRuntime:
     def counters(self) -> dict[str, int]:
         return {}
 
-    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
+    def work_by_node(self) -> dict[int, NodeWork]:
         return {}  # it recomputes
 
     def abandon(self) -> None:

@@ -30,6 +30,7 @@ from ebbflow.durable.ledger import Ledger
 from ebbflow.durable.records import LETTERS, OUTPUTS, SEGMENTS
 from ebbflow.durable.segments import Delta, segment
 from ebbflow.durable.store import Store, disk_refusals
+from ebbflow.engine.node_work import NodeWork
 from ebbflow.engine.slices import Antichain, Rows
 from ebbflow.engine.worker import LIMIT_FIELDS
 from ebbflow.errors import PlanError
@@ -312,7 +313,7 @@ class SparkRuntime:
         counted = {name: sum(one[name] for one in found) for name in names}
         return {**counted, "supersteps": self.supersteps, "jobs": self.cluster.jobs}
 
-    def keys_by_tactic(self) -> dict[int, dict[str, int]]:
+    def work_by_node(self) -> dict[int, NodeWork]:
         return {}  # the nodes are in the tasks
 
     def close(self) -> None:
