@@ -204,13 +204,13 @@ def sequence_by(start: Any, stop: Any, months: int, days: int, micros: int, zone
     forth = max(months, days, micros) > 0
     if not (months or days or micros) or (forth and min(months, days, micros) < 0):
         return None
+    if abs(stop - start) >= MOST_ELEMENTS * timedelta(days=31 * abs(months) + abs(days), microseconds=abs(micros)):
+        raise OverflowError(f"a sequence of more than {MOST_ELEMENTS:,} elements")
     found: list[Any] = []
     at = start  # each is counted from the start: the last day of January, of February, of March
     while at is not None and (at <= stop if forth else at >= stop):
         found.append(at)
         n = len(found)
-        if n > MOST_ELEMENTS:
-            raise OverflowError(f"a sequence of more than {MOST_ELEMENTS:,} elements")
         at = later(start, n * months, n * days, n * micros, zone)
     return tuple(found) if found else None
 
@@ -222,6 +222,17 @@ def fits_sequence(args: Sequence[Expr], convert: Conversions) -> tuple[tuple[Exp
     kind = convert.common_type([convert.written_type(arg) for arg in args])
     ends = [take_whole("sequence", arg, convert) for arg in args[:2]]
     return (*ends, *step), array_of(kind if kind is not None and kind.is_integer else LONG)
+
+
+def fits_sequence_by(args: Sequence[Expr], convert: Conversions) -> tuple[tuple[Expr, ...], Type]:
+    """Two moments of one type, and a length of time."""
+    first, last, *step = args
+    if not (first.type == DATE or first.type.is_timestamp) or last.type != first.type:
+        raise TypeMismatch(
+            f"sequence by an interval is of two dates or two timestamps; it is given {first.type} and {last.type}.",
+            hint="Cast one of them.",
+        )
+    return (first, last, *(take_whole("sequence_by", arg, convert) for arg in step)), array_of(first.type)
 
 
 def split(text: str, regex: str, limit: int = -1) -> Array:

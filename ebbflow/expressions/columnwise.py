@@ -84,7 +84,7 @@ def _value(words: list[int], kind: Type, pool: Pool) -> Any:
 
 
 class _Calls(NamedTuple):
-    """Of some expressions: the columns that calls read, by name, lane and type; the lane that each copies, if it does."""
+    """Of some expressions: the columns that calls read, by name, lane and type; and the lane that each copies."""
 
     of: tuple[Sequence[Expr], Expr | None, Schema]  # kept, so that their ids stay theirs
     read: tuple[tuple[str, int, Type], ...]

@@ -21,7 +21,7 @@ OVERFLOWING = typed("mul", (Literal(2**62, LONG), Literal(4, LONG)))
 
 def refusing(kind: Type) -> Expr:
     """An expression of a type that has no value."""
-    if kind.name == "binary":
+    if kind.name == "binary" or kind.is_nested:
         return Call("cast", (cast(OVERFLOWING, STRING),), kind, (str(kind),))
     if kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         return cast(cast(OVERFLOWING, STRING), kind)

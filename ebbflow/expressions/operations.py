@@ -300,7 +300,18 @@ OPERATIONS: dict[str, Operation] = {
         ),
     )
 }
-REFUSING = ("repeat", "space", "lpad", "rpad", "bround", "ceil_to", "floor_to")
+REFUSING = (
+    "repeat",
+    "space",
+    "lpad",
+    "rpad",
+    "bround",
+    "ceil_to",
+    "floor_to",
+    "sequence",
+    "sequence_by",
+    "array_repeat",
+)
 """Functions that may refuse the step."""
 
 

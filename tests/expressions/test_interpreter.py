@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ from ebbflow.columns.schema import (
 from ebbflow.columns.text_pool import Pool
 from ebbflow.columns.value_words import from_lane, from_words, to_lane, to_words
 from ebbflow.errors import EbbflowError, NumberOverflow
-from ebbflow.expressions import number_functions, write_functions
+from ebbflow.expressions import columnwise, number_functions, write_functions
 from ebbflow.expressions.block_interpreter import interpret_block, runs_in_blocks
 from ebbflow.expressions.columnwise import outside
 from ebbflow.expressions.conversions import cast
@@ -309,11 +310,13 @@ def check(expr, rows):
             wanted_of_many = None if "overflow" in words else [list(lane) * MANY for lane in zip(*words)]
             assert in_block(prog, many, wide) == wanted_of_many, expr  # lanes that lie side by side
             assert in_block(prog, np.asfortranarray(many), wide) == wanted_of_many, expr  # rows that do
-    if "overflow" in words:
-        with pytest.raises(NumberOverflow):
-            outside([expr], None, SCHEMA, pool, lanes)
-    else:
-        found, keep = outside([expr], None, SCHEMA, pool, lanes)
+    for few in (0, 9):  # as arrays, and one by one
+        with mock.patch.object(columnwise, "ONE_BY_ONE", few):
+            if "overflow" in words:
+                with pytest.raises(NumberOverflow):
+                    outside([expr], None, SCHEMA, pool, lanes)
+                continue
+            found, keep = outside([expr], None, SCHEMA, pool, lanes)
         values = [from_words(lane, expr.type, pool) for lane in found.T]
         assert list(map(tuple, found.T.tolist())) == words, (expr, wanted, values)
         assert keep.all()

@@ -122,6 +122,8 @@ def asked_of_us(expr: Expr, schema: Schema, lanes: np.ndarray, rows: list[dict[s
     computed, _ = outside([expr], None, schema, pool, np.ascontiguousarray(lanes[:, fine]))
     words = [to_words(answer, expr.type, pool) for answer in found if answer is not REFUSED]
     assert list(map(tuple, computed.T.tolist())) == words, expr
+    few = [outside([expr], None, schema, pool, np.ascontiguousarray(lanes[:, [i]]))[0] for i in np.flatnonzero(fine)]
+    assert [tuple(one[:, 0].tolist()) for one in few] == words, expr  # one by one, too
     if expr.type.name in ("date", "timestamp"):
         return [None if answer is None else to_lane(answer, expr.type, pool) for answer in found]
     return found

@@ -132,7 +132,9 @@ def _semi(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
 
 
 def _anti(graph: Graph, left: int, right: int, pairs: list[Pair]) -> int:
-    return sum_of(graph, [left, negated(graph, _semi(graph, left, right, pairs))], "antijoin")
+    found = sum_of(graph, [left, negated(graph, _semi(graph, left, right, pairs))], "antijoin")
+    graph.outer_joins[found] = {name: [(left, name)] for name in graph.schemas[left].names}  # and of no right key
+    return found
 
 
 def _left_alone(

@@ -193,3 +193,12 @@ def test_a_column_may_have_the_name_that_a_computed_key_would_get():
     flow.output("kept", t.semijoin(u, on=lambda l, r: (l["_key0"] == r["_key1"]) & (l.a + 1 == r.b)))
     found = flow.compute(t=[(1, 5)], u=[(2, 7, 5)])
     assert found["met"].rows() == [(1, 5, 2, 7, 5, 1)] and found["kept"].rows() == [(1, 5, 1)]
+
+
+def test_an_anti_join_has_no_column_of_the_other_side():
+    """Its rows have no partner: no column of theirs is the other side's key (public program 44716 of seed 3001)."""
+    flow = ebb.Dataflow()
+    v = flow.input("v", "b double, y double")
+    alone = v.rename({"y": "a"}).join(v, on=lambda l, r: (l["a"] == r["y"]) & (l["b"] == r["y"]), how="anti")
+    flow.output("out", alone.with_columns(z=v["y"]))
+    assert flow.compute(v=[(1.0, 2.0), (3.0, 3.0)])["out"].rows() == [(1.0, 2.0, 2.0, 1)]
