@@ -20,7 +20,7 @@ from ebbflow.columns.schema import NULL, Type
 BASE = 2**64 - 1  # of the two words of a wide decimal
 GREATEST = 2**63 - 1
 MANY_DIGITS = 40  # in front of the point, that no column has room for
-ONE_DAY, ONE_MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
+DAY_LENGTH, MICROSECOND_LENGTH = timedelta(days=1), timedelta(microseconds=1)
 EPOCH_DATE = EPOCH.date()
 
 
@@ -65,7 +65,7 @@ def word_of(value: Any, kind: Type) -> int | None:
         return (value - EPOCH_DATE).days if name == "date" else None
     if given is datetime and kind.is_timestamp and (name == "timestamp" or value.tzinfo is None):
         try:
-            return (without_zone(value) - EPOCH) // ONE_MICROSECOND
+            return (without_zone(value) - EPOCH) // MICROSECOND_LENGTH
         except OverflowError:
             return None
     return None
@@ -80,9 +80,9 @@ def _double(word: int) -> float:
 _VALUES: dict[str, Callable[[int], Any]] = {
     "double": _double,
     "boolean": bool,
-    "date": lambda word: EPOCH_DATE + word * ONE_DAY,
-    "timestamp": lambda word: EPOCH + word * ONE_MICROSECOND,
-    "timestamp_ntz": lambda word: EPOCH + word * ONE_MICROSECOND,
+    "date": lambda word: EPOCH_DATE + word * DAY_LENGTH,
+    "timestamp": lambda word: EPOCH + word * MICROSECOND_LENGTH,
+    "timestamp_ntz": lambda word: EPOCH + word * MICROSECOND_LENGTH,
 }
 
 
