@@ -17,6 +17,7 @@ import click
 
 from benchmarks.chart import Bar, bars
 from benchmarks.report import PER_STEP, RESULTS, STEPS, Figures, cells, identity, number, per_step, single_steps
+from benchmarks.sql_report import times
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 PLOTS = Path(__file__).resolve().parent / "plots"
@@ -88,6 +89,46 @@ def beside_starting_over(rows: list[Figures]) -> str:
     return grid(head, found)
 
 
+SQL, ON_SPARK = "sql: ", "Spark: "  # workloads with tables of their own
+
+
+def kept_queries(rows: list[Figures]) -> str:
+    """TPC-H's queries: a single change that alters the answer, a thousandth of the rows, and starting over."""
+    head = (
+        "query", "scale", "one change: p50 / p99 / max us", "DuckDB once, us", "by ours", "Spark once, us", "by ours",
+        "0.1 % of the rows, us", "DuckDB by ours", "load s", "state MB",
+    )  # fmt: skip
+    found = []
+    for row in rows:
+        if row["workload"].startswith(SQL):
+            one = " / ".join(number(row[name]) for name in ("p50", "p99", "max")) if row["ours"] else "no change did"
+            found.append((
+                row["workload"].removeprefix(SQL), row["size"], one + (" (disturbed)" if row["disturbed"] else ""),
+                number(row["duckdb_us"]), times(row["duckdb_us"], row["ours"]), number(row["spark_us"]),
+                times(row["spark_us"], row["ours"]), number(row["share_us"]), times(row["duckdb_us"], row["share_us"]),
+                number(row["load_s"]), number(row["state_bytes"] / 1e6),
+            ))  # fmt: skip
+    return grid(head, found)
+
+
+def queries_beside_dbsp(rows: list[Figures]) -> str:
+    """Those that were written by hand for dbsp."""
+    head = (
+        "query", "scale", "ours, p50 / p99 / max us", "dbsp, the same", "dbsp by ours", "0.1 %: ours us", "dbsp us",
+        "load: ours s", "dbsp s",
+    )  # fmt: skip
+    three = lambda row, *names: " / ".join(number(row[name]) for name in names)
+    return grid(head, [
+        (
+            row["workload"].removeprefix(SQL), row["size"], three(row, "p50", "p99", "max"),
+            three(row, "dbsp_us", "dbsp_p99", "dbsp_max"), times(row["dbsp_us"], row["p50"]),
+            number(row["share_us"]), number(row["dbsp_share_us"]), number(row["load_s"]), number(row["dbsp_load_s"]),
+        )
+        for row in rows
+        if row["workload"].startswith(SQL) and row.get("dbsp_us")
+    ])  # fmt: skip
+
+
 def merged(results: list[Path]) -> list[Figures]:
     """The rows of several files, each from the last that has it."""
     found: dict[tuple[object, ...], Figures] = {}
@@ -108,6 +149,9 @@ def written(page: str, results: list[Path]) -> str:
     rule = " (each row, and each tool beside it, from the last that has it)" if len(results) > 1 else ""
     source = f"From {names}{rule}, measured on {machines}."
     page = between(page, "source", textwrap.fill(source, 100, break_long_words=False, break_on_hyphens=False))
+    page = between(page, "queries", kept_queries(rows))
+    page = between(page, "queries beside dbsp", queries_beside_dbsp(rows))
+    rows = [row for row in rows if not row["workload"].startswith((SQL, ON_SPARK))]
     page = between(page, "original", beside_the_original(rows))
     page = between(page, "steps", single_steps_of(rows))
     page = between(page, "dbsp", beside_dbsp(rows))
