@@ -103,10 +103,24 @@ def _later(w: Writer, call: Call, args: list[Operand], into: int | None) -> Oper
         if not isinstance(call.args[3], Literal) or call.args[3].value is None:
             raise NotInside
         return w.step(o.DAY_LATER, w.step(o.ADD_MONTHS, moment, months), days, into=into)
-    shown = w.step(o.MONTHS_LATER, w.local(moment, call.options), months)
-    shown = w.of_calendar(w.step(o.DAYS_LATER, shown, days))
-    found = w.step(o.MICROS_LATER, w.instant(shown, call.options), micros)
-    return w.of_calendar(found, into)
+    for op, number, given in ((o.MONTHS_LATER, months, call.args[1]), (o.DAYS_LATER, days, call.args[2])):
+        if not isinstance(given, Literal) or given.value != 0:
+            later = _by_calendar(w, op, moment, number, call.options)
+            if not isinstance(given, Literal):
+                later = w.step(o.SELECT, w.step(o.EQ, number, word(0)), moment, later)
+            moment = later
+    return w.of_calendar(w.step(o.MICROS_LATER, moment, micros), into)
+
+
+def _by_calendar(w: Writer, op: int, moment: Operand, number: Operand, zone: tuple[Any, ...]) -> Operand:
+    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
+    before = w.local(moment, zone)
+    shown = w.of_calendar(w.step(op, before, number))
+    if not zone:
+        return shown
+    near = w.step(o.ADD, shown, w.step(o.SUB, moment, before))
+    is_shown = w.step(o.EQ, w.local(near, zone), shown)
+    return w.step(o.SELECT, is_shown, near, w.instant(shown, zone))
 
 
 WRITERS: dict[str, Callable[[Writer, Call, list[Operand], int | None], Operand]] = {
