@@ -125,10 +125,10 @@ def date_trunc(unit: str, x: datetime, zone: str | None = None) -> datetime | No
     known, shown = unit_of(unit), shown_at(x, zone)
     if known is None or shown is None:
         return None
-    if known in ("microsecond", "millisecond", "second", "minute", "hour"):
+    if known in ("microsecond", "millisecond", "second", "minute", "hour", "day"):
         over = (shown - datetime(shown.year, shown.month, shown.day)) // A_MICROSECOND % MICROS[known]
-        return x - over * A_MICROSECOND
-    day: date | None = shown.date() if known == "day" else trunc(shown.date(), known)
+        return _as_shown(x, shown, shown - over * A_MICROSECOND, zone)
+    day = trunc(shown.date(), known)
     return None if day is None else instant_of(datetime(day.year, day.month, day.day), zone)
 
 
@@ -153,8 +153,13 @@ def make_timestamp(*given: Any) -> datetime | None:
     return instant_of(shown, rest[0] if rest else None)
 
 
-def months_between(end: datetime, start: datetime, rounds: bool = True, zone: str | None = None) -> float | None:
-    """Whole months between equal days or last days, else by months of 31 days; a day counts as far as it has passed."""
+def months_between(end: datetime, start: datetime, *rest: Any) -> float | None:
+    """Whole months between equal days or last days, else by months of 31 days; a day counts as far as it has passed.
+
+    rest: whether it is rounded, and the zone; either may be left out.
+    """
+    rounds = rest[0] if rest and isinstance(rest[0], bool) else True
+    zone = rest[-1] if rest and isinstance(rest[-1], str) else None
     one, two = shown_at(end, zone), shown_at(start, zone)
     if one is None or two is None:
         return None
@@ -172,7 +177,7 @@ def _ends_month(shown: datetime) -> bool:
 
 def _seconds_of_day(moment: datetime, shown: datetime, zone: str | None) -> int:
     began = None if zone is None else zones.day_start(shown.date(), zone)
-    passed = shown - datetime(shown.year, shown.month, shown.day) if began is None else moment - began
+    passed = shown - datetime(*shown.timetuple()[:3]) if began is None else moment - began
     return passed // timedelta(seconds=1)
 
 
@@ -195,12 +200,14 @@ def later(x: Any, months: int, days: int, micros: int, zone: str | None = None) 
 
 
 def _by_calendar(x: datetime, months: int, days: int, zone: str | None) -> datetime | None:
-    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
     before = shown_at(x, zone)
-    shown = None if before is None else add_months(before, months)
-    shown = None if shown is None else _later(shown, days=days)
-    if before is None or shown is None or zone is None:
-        return shown
+    month = None if before is None else add_months(before, months)
+    shown = None if month is None else _later(month, days=days)
+    return None if before is None or shown is None else _as_shown(x, before, shown, zone)
+
+
+def _as_shown(x: datetime, before: datetime, shown: datetime, zone: str | None) -> datetime | None:
+    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
     near = _later(shown, microseconds=(x - before) // A_MICROSECOND)
     return near if near is not None and shown_at(near, zone) == shown else instant_of(shown, zone)
 
@@ -354,7 +361,7 @@ CALENDAR_FUNCTIONS = (
     _zoned("make_timestamp", "int int int int int double", "timestamp",
            "of a year, a month, a day, an hour, a minute and seconds", make_timestamp),
     Function("months_between", "timestamp timestamp boolean?", "double", "months from the second to the first",
-             lambda *given: _months_between(*given), zoned=True),
+             months_between, zoned=True),
     _zoned("later", "moment int int int", _moment_type, "so many months, days and microseconds later", later),
     _zoned("timestampadd", "text int timestamp", _same_clock, "so many units later", timestampadd),
     _zoned("timestampdiff", "text timestamp timestamp", "long", "whole units from the first to the second",
@@ -379,13 +386,6 @@ CALENDAR_FUNCTIONS = (
     _row("from_utc_timestamp", "timestamp text", "same", "what clocks of a zone show, as if of UTC", from_utc),
     _row("to_utc_timestamp", "timestamp text", "same", "the instant at which clocks of a zone show this", to_utc),
 )  # fmt: skip
-
-
-def _months_between(end: datetime, start: datetime, *rest: Any) -> float | None:
-    """The third argument and the zone may both be left out."""
-    rounds = rest[0] if rest and isinstance(rest[0], bool) else True
-    zone = rest[-1] if rest and isinstance(rest[-1], str) else None
-    return months_between(end, start, rounds, zone)
 
 
 FORMATTED = ("date_format", "to_date_as", "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "from_unixtime")

@@ -88,7 +88,11 @@ def _date_trunc(w: Writer, call: Call, args: list[Operand], into: int | None) ->
     shown = w.local(args[1], call.options)
     if unit in ("microsecond", "millisecond", "second", "minute", "hour"):
         over = w.step(o.SHOWN_OVER, shown, word(MICROS[unit]))
-        return w.step(o.SUB, args[1], over, into=into)
+        if not call.options:
+            return w.step(o.SUB, shown, over, into=into)
+        return _as_shown(w, args[1], shown, w.step(o.SUB, shown, over), call.options, into)
+    if unit == "day" and call.options:
+        return _as_shown(w, args[1], shown, w.step(o.TRUNC_SHOWN, shown, word(-1)), call.options, into)
     months = MONTHS_OF.get(unit, 0 if unit == "week" else -1)
     return w.instant(w.step(o.TRUNC_SHOWN, shown, word(months)), call.options, into)
 
@@ -113,14 +117,18 @@ def _later(w: Writer, call: Call, args: list[Operand], into: int | None) -> Oper
 
 
 def _by_calendar(w: Writer, op: int, moment: Operand, number: Operand, zone: tuple[Any, ...]) -> Operand:
-    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
     before = w.local(moment, zone)
     shown = w.of_calendar(w.step(op, before, number))
-    if not zone:
-        return shown
+    return _as_shown(w, moment, before, shown, zone) if zone else shown
+
+
+def _as_shown(
+    w: Writer, moment: Operand, before: Operand, shown: Operand, zone: tuple[Any, ...], into: int | None = None
+) -> Operand:
+    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
     near = w.step(o.ADD, shown, w.step(o.SUB, moment, before))
     is_shown = w.step(o.EQ, w.local(near, zone), shown)
-    return w.step(o.SELECT, is_shown, near, w.instant(shown, zone))
+    return w.step(o.SELECT, is_shown, near, w.instant(shown, zone), into=into)
 
 
 WRITERS: dict[str, Callable[[Writer, Call, list[Operand], int | None], Operand]] = {

@@ -162,11 +162,8 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
         if on is not None:
             parts.append(both.condition(on))
         rows.relation = a.Join(rows.relation, relation, kind, conjunction(parts))
-    if kind in ("semi", "anti"):
-        first = [one for one, _ in pairs]
-        rows.scope.columns = [*first, *(column for column in rows.scope.columns if column not in first)]
-        return
-    rows.scope.columns += theirs
+    if kind not in ("semi", "anti"):
+        rows.scope.columns += theirs
     for at, (one, two) in enumerate(pairs):
         _merge(rows, kind, one, two, at)
 
@@ -201,6 +198,9 @@ def _merge(rows: Rows, kind: str, mine: Known, other: Known, at: int) -> None:
     """The two columns of `using` are one, which comes first, also before those of joins before; each keeps its name
     with its table's."""
     columns = rows.scope.columns
+    if kind in ("semi", "anti"):
+        columns.insert(at, columns.pop(columns.index(mine)))
+        return
     hidden = (mine, other)
     merged = mine if kind in ("inner", "left") else other
     position, type_ = merged.position, merged.type
