@@ -113,7 +113,7 @@ def type_of(given: object) -> Type:
     if isinstance(inner, type) and inner in PYTHON:
         return PYTHON[inner]
     if hasattr(inner, "simpleString"):  # Spark's DataType, as an instance or a class
-        return _named((inner() if isinstance(inner, type) else inner).simpleString())
+        return _spark(inner() if isinstance(inner, type) else inner)
     if type(inner).__module__.startswith("pyarrow"):
         return _arrow_nested(inner) or _arrow(str(inner))
     if typing.get_origin(inner) in (list, tuple, set, Sequence) and typing.get_args(inner):
@@ -229,6 +229,18 @@ def _nested(word: str, inside: str, text: str) -> Type:
             hint=f"There are: {KNOWN_TYPES}.",
         )
     return array_of(*parts) if word == "array" else map_of(*parts)
+
+
+def _spark(kind: typing.Any) -> Type:
+    """By its parts: the text that Spark writes of a type has names without quotes."""
+    inside = lambda part: VOID if part.simpleString() == "void" else _spark(part)
+    if hasattr(kind, "elementType"):
+        return array_of(inside(kind.elementType))
+    if hasattr(kind, "keyType"):
+        return map_of(inside(kind.keyType), inside(kind.valueType))
+    if hasattr(kind, "fields"):
+        return struct_of(*((field.name, inside(field.dataType)) for field in kind.fields))
+    return _named(kind.simpleString())
 
 
 def _arrow_nested(kind: typing.Any) -> Type | None:

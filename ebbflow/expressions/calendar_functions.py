@@ -125,10 +125,10 @@ def date_trunc(unit: str, x: datetime, zone: str | None = None) -> datetime | No
     known, shown = unit_of(unit), shown_at(x, zone)
     if known is None or shown is None:
         return None
-    if known in ("microsecond", "millisecond", "second", "minute", "hour"):
+    if known in ("microsecond", "millisecond", "second", "minute", "hour", "day"):
         over = (shown - datetime(shown.year, shown.month, shown.day)) // A_MICROSECOND % MICROS[known]
-        return x - over * A_MICROSECOND
-    day: date | None = shown.date() if known == "day" else trunc(shown.date(), known)
+        return _as_shown(x, shown, shown - over * A_MICROSECOND, zone)
+    day = trunc(shown.date(), known)
     return None if day is None else instant_of(datetime(day.year, day.month, day.day), zone)
 
 
@@ -153,15 +153,20 @@ def make_timestamp(*given: Any) -> datetime | None:
     return instant_of(shown, rest[0] if rest else None)
 
 
-def months_between(end: datetime, start: datetime, rounds: bool = True, zone: str | None = None) -> float | None:
-    """Whole months between equal days or between last days, else by months of 31 days."""
+def months_between(end: datetime, start: datetime, *rest: Any) -> float | None:
+    """Whole months between equal days or last days, else by months of 31 days; a day counts as far as it has passed.
+
+    rest: whether it is rounded, and the zone; either may be left out.
+    """
+    rounds = rest[0] if rest and isinstance(rest[0], bool) else True
+    zone = rest[-1] if rest and isinstance(rest[-1], str) else None
     one, two = shown_at(end, zone), shown_at(start, zone)
     if one is None or two is None:
         return None
     months = (one.year - two.year) * 12 + one.month - two.month
     if one.day == two.day or (_ends_month(one) and _ends_month(two)):
         return float(months)
-    seconds = (one.day - two.day) * 86400 + _second_of_day(one) - _second_of_day(two)
+    seconds = (one.day - two.day) * 86400 + _seconds_of_day(end, one, zone) - _seconds_of_day(start, two, zone)
     found = months + seconds / (31 * 86400)
     return math.floor(found * 1e8 + 0.5) / 1e8 if rounds else found
 
@@ -170,8 +175,10 @@ def _ends_month(shown: datetime) -> bool:
     return shown.day == calendar.monthrange(shown.year, shown.month)[1]
 
 
-def _second_of_day(shown: datetime) -> int:
-    return shown.hour * 3600 + shown.minute * 60 + shown.second
+def _seconds_of_day(moment: datetime, shown: datetime, zone: str | None) -> int:
+    began = None if zone is None else zones.day_start(shown.date(), zone)
+    passed = shown - datetime(*shown.timetuple()[:3]) if began is None else moment - began
+    return passed // timedelta(seconds=1)
 
 
 # ---- spans of time --------------------------------------------------------------------------
@@ -185,15 +192,24 @@ def later(x: Any, months: int, days: int, micros: int, zone: str | None = None) 
             return None
         found = _later(datetime(moved.year, moved.month, moved.day), days=days)
         return None if found is None else found.date()
-    shown = shown_at(x, zone)
-    if shown is None or abs(months) > 10**6 or abs(days) > 10**7:
+    if abs(months) > 10**6 or abs(days) > 10**7 or abs(micros) > 10**18:
         return None
-    shown = add_months(shown, months)
-    shown = None if shown is None else _later(shown, days=days)
-    found = None if shown is None else instant_of(shown, zone)
-    if found is None or abs(micros) > 10**18:
-        return None
-    return _later(found, microseconds=micros)
+    found = _by_calendar(x, months, 0, zone) if months else x
+    found = _by_calendar(found, 0, days, zone) if days and found is not None else found
+    return None if found is None else _later(found, microseconds=micros)
+
+
+def _by_calendar(x: datetime, months: int, days: int, zone: str | None) -> datetime | None:
+    before = shown_at(x, zone)
+    month = None if before is None else add_months(before, months)
+    shown = None if month is None else _later(month, days=days)
+    return None if before is None or shown is None else _as_shown(x, before, shown, zone)
+
+
+def _as_shown(x: datetime, before: datetime, shown: datetime, zone: str | None) -> datetime | None:
+    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
+    near = _later(shown, microseconds=(x - before) // A_MICROSECOND)
+    return near if near is not None and shown_at(near, zone) == shown else instant_of(shown, zone)
 
 
 def timestampadd(unit: str, number: int, x: datetime, zone: str | None = None) -> datetime | None:
@@ -229,7 +245,8 @@ def timestampdiff(unit: str, start: datetime, end: datetime, zone: str | None = 
 
 def date_format(x: date, form: str, zone: str | None = None) -> str | None:
     shown = shown_at(x, zone)
-    return None if shown is None else formats.written(shown, form, zone)
+    away = shown - x if isinstance(x, datetime) and shown is not None and zone is not None else None
+    return None if shown is None else formats.written(shown, form, zone, away)
 
 
 def to_timestamp_as(text: str, form: str, zone: str | None = None) -> datetime | None:
@@ -344,7 +361,7 @@ CALENDAR_FUNCTIONS = (
     _zoned("make_timestamp", "int int int int int double", "timestamp",
            "of a year, a month, a day, an hour, a minute and seconds", make_timestamp),
     Function("months_between", "timestamp timestamp boolean?", "double", "months from the second to the first",
-             lambda *given: _months_between(*given), zoned=True),
+             months_between, zoned=True),
     _zoned("later", "moment int int int", _moment_type, "so many months, days and microseconds later", later),
     _zoned("timestampadd", "text int timestamp", _same_clock, "so many units later", timestampadd),
     _zoned("timestampdiff", "text timestamp timestamp", "long", "whole units from the first to the second",
@@ -369,13 +386,6 @@ CALENDAR_FUNCTIONS = (
     _row("from_utc_timestamp", "timestamp text", "same", "what clocks of a zone show, as if of UTC", from_utc),
     _row("to_utc_timestamp", "timestamp text", "same", "the instant at which clocks of a zone show this", to_utc),
 )  # fmt: skip
-
-
-def _months_between(end: datetime, start: datetime, *rest: Any) -> float | None:
-    """The third argument and the zone may both be left out."""
-    rounds = rest[0] if rest and isinstance(rest[0], bool) else True
-    zone = rest[-1] if rest and isinstance(rest[-1], str) else None
-    return months_between(end, start, rounds, zone)
 
 
 FORMATTED = ("date_format", "to_date_as", "to_ntz_as", "to_timestamp_as", "unix_timestamp_as", "from_unixtime")

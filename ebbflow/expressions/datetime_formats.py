@@ -53,11 +53,12 @@ def problem(form: str, reads: bool) -> str | None:
 # ---- writing --------------------------------------------------------------------------------
 
 
-def written(shown: datetime, form: str, zone: str | None) -> str:
-    return "".join(_field(shown, letter, count, zone) if count else letter for letter, count in pieces(form))
+def written(shown: datetime, form: str, zone: str | None, away: timedelta | None = None) -> str:
+    """away: how far the clocks are from UTC, where an instant is known; clocks that go back show an hour twice."""
+    return "".join(_field(shown, letter, count, zone, away) if count else letter for letter, count in pieces(form))
 
 
-def _field(x: datetime, letter: str, count: int, zone: str | None) -> str:
+def _field(x: datetime, letter: str, count: int, zone: str | None, away: timedelta | None) -> str:
     hour12 = x.hour % 12 or 12
     match letter:
         case "y":
@@ -78,7 +79,8 @@ def _field(x: datetime, letter: str, count: int, zone: str | None) -> str:
         case "V":
             return zone or "UTC"
         case "X" | "x" | "Z":
-            return _offset(x, letter, count, zone)
+            given = x.replace(tzinfo=zones.zone_of(zone)).utcoffset() if away is None else away
+            return _offset(given or timedelta(0), letter, count)
     number = {
         "M": x.month, "L": x.month, "d": x.day, "D": x.timetuple().tm_yday, "Q": (x.month + 2) // 3,
         "q": (x.month + 2) // 3, "F": (x.day - 1) % 7 + 1, "h": hour12, "K": x.hour % 12, "k": x.hour or 24,
@@ -87,8 +89,7 @@ def _field(x: datetime, letter: str, count: int, zone: str | None) -> str:
     return f"{number:0{count}}"
 
 
-def _offset(x: datetime, letter: str, count: int, zone: str | None) -> str:
-    away = x.replace(tzinfo=zones.zone_of(zone)).utcoffset() or timedelta(0)
+def _offset(away: timedelta, letter: str, count: int) -> str:
     seconds = int(away.total_seconds())
     if letter == "X" and not seconds:
         return "Z"

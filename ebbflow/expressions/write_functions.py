@@ -88,7 +88,11 @@ def _date_trunc(w: Writer, call: Call, args: list[Operand], into: int | None) ->
     shown = w.local(args[1], call.options)
     if unit in ("microsecond", "millisecond", "second", "minute", "hour"):
         over = w.step(o.SHOWN_OVER, shown, word(MICROS[unit]))
-        return w.step(o.SUB, args[1], over, into=into)
+        if not call.options:
+            return w.step(o.SUB, shown, over, into=into)
+        return _as_shown(w, args[1], shown, w.step(o.SUB, shown, over), call.options, into)
+    if unit == "day" and call.options:
+        return _as_shown(w, args[1], shown, w.step(o.TRUNC_SHOWN, shown, word(-1)), call.options, into)
     months = MONTHS_OF.get(unit, 0 if unit == "week" else -1)
     return w.instant(w.step(o.TRUNC_SHOWN, shown, word(months)), call.options, into)
 
@@ -103,10 +107,28 @@ def _later(w: Writer, call: Call, args: list[Operand], into: int | None) -> Oper
         if not isinstance(call.args[3], Literal) or call.args[3].value is None:
             raise NotInside
         return w.step(o.DAY_LATER, w.step(o.ADD_MONTHS, moment, months), days, into=into)
-    shown = w.step(o.MONTHS_LATER, w.local(moment, call.options), months)
-    shown = w.of_calendar(w.step(o.DAYS_LATER, shown, days))
-    found = w.step(o.MICROS_LATER, w.instant(shown, call.options), micros)
-    return w.of_calendar(found, into)
+    for op, number, given in ((o.MONTHS_LATER, months, call.args[1]), (o.DAYS_LATER, days, call.args[2])):
+        if not isinstance(given, Literal) or given.value != 0:
+            later = _by_calendar(w, op, moment, number, call.options)
+            if not isinstance(given, Literal):
+                later = w.step(o.SELECT, w.step(o.EQ, number, word(0)), moment, later)
+            moment = later
+    return w.of_calendar(w.step(o.MICROS_LATER, moment, micros), into)
+
+
+def _by_calendar(w: Writer, op: int, moment: Operand, number: Operand, zone: tuple[Any, ...]) -> Operand:
+    before = w.local(moment, zone)
+    shown = w.of_calendar(w.step(op, before, number))
+    return _as_shown(w, moment, before, shown, zone) if zone else shown
+
+
+def _as_shown(
+    w: Writer, moment: Operand, before: Operand, shown: Operand, zone: tuple[Any, ...], into: int | None = None
+) -> Operand:
+    """What clocks show is moved. Of two instants at which they show it, it is the one as far from UTC as before."""
+    near = w.step(o.ADD, shown, w.step(o.SUB, moment, before))
+    is_shown = w.step(o.EQ, w.local(near, zone), shown)
+    return w.step(o.SELECT, is_shown, near, w.instant(shown, zone), into=into)
 
 
 WRITERS: dict[str, Callable[[Writer, Call, list[Operand], int | None], Operand]] = {

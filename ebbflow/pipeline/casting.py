@@ -6,11 +6,15 @@ or cut off in silence.
 
 from __future__ import annotations
 
+import functools
+from typing import cast
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from ebbflow.columns.schema import Type
+from ebbflow.columns.ranges import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT
+from ebbflow.columns.schema import NULL, Type
 
 SPARK = {
     "long": "bigint", "int": "int", "short": "smallint", "byte": "tinyint", "double": "double", "float": "float",
@@ -19,6 +23,8 @@ SPARK = {
 }  # fmt: skip
 YEAR_FIRST = r"^\s*[+-]?\d{4}"
 MIDNIGHT = YEAR_FIRST + r"[\d-]*([T ](0?0:00(:00(\.0*)?)?Z?)?)?\s*$"  # a date, with no time of day or the first one
+FIRST_CLOCK, LAST_CLOCK = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+NO_CALENDAR = "outside the years 1 to 9999"
 WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")  # narrowest first
 
 
@@ -56,3 +62,38 @@ def as_order(column: Column, found: DataType, kind: Type) -> Column:
     if found.simpleString() in ("timestamp", "timestamp_ntz"):
         return microseconds(column, found.simpleString())
     return column.cast(SPARK.get(kind.name, str(kind)))
+
+
+def unheld(column: Column, kind: Type) -> Column | None:
+    """Whether a value of Spark's, or a part of it, is one that no program has; None where there is no such value."""
+    if kind.name == "long":
+        return column == F.lit(NULL)
+    if kind.name == "date":
+        return ~F.unix_date(column).between(FIRST_DAY, LAST_DAY)
+    if kind.name == "timestamp":
+        return ~F.unix_micros(column).between(FIRST_MOMENT, LAST_MOMENT)
+    if kind.name == "timestamp_ntz":
+        return ~column.between(*(F.lit(clock).cast("timestamp_ntz") for clock in (FIRST_CLOCK, LAST_CLOCK)))
+    if kind.name == "struct":
+        parts = [(column.getField(name), part) for name, part in kind.parts]
+        wrong = [F.coalesce(found, F.lit(False)) for value, part in parts if (found := unheld(value, part)) is not None]
+    else:
+        lists = {"array": (lambda given: given,), "map": (F.map_keys, F.map_values)}.get(kind.name, ())
+        wrong = [_some(of(column), part) for of, (_, part) in zip(lists, kind.parts) if _can_be_unheld(part)]
+    return F.coalesce(functools.reduce(Column.__or__, wrong), F.lit(False)) if wrong else None
+
+
+def _some(column: Column, kind: Type) -> Column:
+    """Whether some part of an array is of this sort."""
+    return F.coalesce(F.exists(column, lambda part: cast("Column", unheld(part, kind))), F.lit(False))
+
+
+def _can_be_unheld(kind: Type) -> bool:
+    return kind.name in ("long", "date", "timestamp", "timestamp_ntz") or any(_can_be_unheld(p) for _, p in kind.parts)
+
+
+def why_unheld(kind: Type) -> str:
+    """What is said of such a value."""
+    if kind.is_nested:
+        return f"has a part that is {NO_CALENDAR}, or {NULL}, which is kept for null"
+    return f"holds {NULL}, which is kept for null" if kind.name == "long" else f"is {NO_CALENDAR}"

@@ -14,13 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StructType
 
-from ebbflow.columns.schema import LONG, NULL, Field, Schema, Type, in_backticks
+from ebbflow.columns.ddl import type_of
+from ebbflow.columns.schema import LONG, Field, Schema, Type, in_backticks
 from ebbflow.dataflow import nodes as n
 from ebbflow.errors import NoKey, TypeMismatch, WrongTime
 from ebbflow.expressions.resolve import unknown_column
 from ebbflow.frontend.plain import plain
 from ebbflow.frontend.running.notation import listed
-from ebbflow.pipeline import envelope
+from ebbflow.pipeline import casting, envelope
 from ebbflow.pipeline.casting import SPARK, WHOLE_NUMBERS, as_order, exact, microseconds, value_of_text
 
 TIME, DIFF, REASON, GIVEN = "_time{}", "_diff", "_reason", "_given"
@@ -289,6 +290,8 @@ class _Shaping:
         counts = F.col(f"_d{number}") != 0 if self.verb == "debezium" else F.lit(True)
         for j, wanted in enumerate(self.schema):
             column, found = part.columns[wanted.name], part.types[wanted.name].simpleString()
+            if wanted.type.is_nested and type_of(part.types[wanted.name]) == wanted.type:
+                found = str(wanted.type)  # Spark writes names without quotes
             written, kind = column, found
             if self.verb == "debezium":
                 written, kind = envelope.value(column, found, wanted.type, self.source.options["timestamps"])
@@ -298,9 +301,10 @@ class _Shaping:
             wrong = f'"{plain(wanted.name)}" holds what is not a {wanted.type}'
             if can_fail or kind != found:
                 reasons.append(F.when(counts & column.isNotNull() & value.isNull(), F.lit(wrong)))
-            if wanted.type.name == "long":
-                least = F.lit(f'"{plain(wanted.name)}" holds {NULL}, which is kept for null')
-                reasons.append(F.when(counts & (value == F.lit(NULL)), least))
+            if (beyond := casting.unheld(value, wanted.type)) is not None:
+                reasons.append(
+                    F.when(counts & beyond, F.lit(f'"{plain(wanted.name)}" {casting.why_unheld(wanted.type)}'))
+                )
             if not wanted.nullable and wanted.name not in self.key:  # a deletion by key need not say what the row was
                 there = F.col(f"_d{number}") > 0 if self.key else F.col(f"_d{number}") != 0
                 missing = f'"{plain(wanted.name)}" is null, and the schema of the input says not null'
@@ -312,7 +316,7 @@ class _Shaping:
     def _cast(self, column: Column, found: str, wanted: Field) -> tuple[Column, bool]:
         """A column with the wanted type, and whether a value may not fit."""
         name = wanted.type.name
-        target = str(wanted.type) if name == "decimal" else SPARK[name]
+        target = SPARK.get(name, str(wanted.type))
         fits = {
             "string": ("string",), "binary": ("binary",), "boolean": ("boolean", "string"), "date": ("date", "string"),
             **dict.fromkeys(("timestamp", "timestamp_ntz"), ("timestamp", "timestamp_ntz", "date", "string")),
@@ -325,7 +329,7 @@ class _Shaping:
             return column.cast("string"), False
         if kind == "decimal" and name in ("decimal", "double", "float"):
             return (exact(column, column, target), True) if name == "decimal" else (column.try_cast(target), False)
-        if kind not in fits:
+        if kind not in fits or wanted.type.is_nested:
             raise TypeMismatch(
                 f'{self.verb} finds "{plain(wanted.name)}" as {found} in its frame; the input '
                 f'"{plain(self.node.name)}" has it as {wanted.type}.',

@@ -28,6 +28,7 @@ OF_TWO_SIDES: dict[type[exp.Expression], str] = {
     exp.BitwiseLeftShift: "shiftleft", exp.BitwiseRightShift: "shiftright", exp.RegexpLike: "regexp_like",
 }  # fmt: skip
 
+AS_EXACT_AS_LONGS = Type("decimal", 38, 18)  # any long, and what may stand behind a point
 OPERATORS_OF_TABLE = ("bitwise_and", "bitwise_or", "bitwise_xor", "shiftleft", "shiftright", "regexp_like")
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -92,15 +93,22 @@ def alike(left: Expr, right: Expr) -> tuple[Expr, Expr]:
     for one, two in ((left, right), (right, left)):
         if one.type == STRING and (two.type.is_number or two.type == BOOLEAN):
             target = two.type if two.type == BOOLEAN or (two.type.is_integer and isinstance(one, Literal)) else DOUBLE
+            if target == DOUBLE and two.type == LONG and not _is_a_double(two):
+                target = AS_EXACT_AS_LONGS
             read = cast(one, target) if not isinstance(one, Literal) else _read(one, target)
             return (read, right) if one is left else (left, read)
     return left, right
 
 
+def _is_a_double(number: Expr) -> bool:
+    """Whether it is known to be a whole number that doubles tell from its neighbours."""
+    return isinstance(number, Literal) and isinstance(number.value, int) and abs(number.value) < 2**53
+
+
 def _read(text: Literal, target: Type) -> Expr:
     value = text.value
     if isinstance(value, str) and target.is_integer and not value.strip().lstrip("+-").isdigit():
-        target = DOUBLE
+        target = AS_EXACT_AS_LONGS if target == LONG else DOUBLE
     return cast(text, target)
 
 

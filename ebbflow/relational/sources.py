@@ -162,11 +162,10 @@ def _join(rows: Rows, join: exp.Expression, around: Scope | None) -> None:
         if on is not None:
             parts.append(both.condition(on))
         rows.relation = a.Join(rows.relation, relation, kind, conjunction(parts))
-    if kind in ("semi", "anti"):
-        return
-    rows.scope.columns += theirs
-    for one, two in pairs:
-        _merge(rows, kind, one, two)
+    if kind not in ("semi", "anti"):
+        rows.scope.columns += theirs
+    for at, (one, two) in enumerate(pairs):
+        _merge(rows, kind, one, two, at)
 
 
 def _of_pairs(left: Relation, right: Relation, kind: str, pairs: Relation) -> Relation:
@@ -195,9 +194,13 @@ def _of_pairs(left: Relation, right: Relation, kind: str, pairs: Relation) -> Re
     return a.Union(tuple(found))
 
 
-def _merge(rows: Rows, kind: str, mine: Known, other: Known) -> None:
-    """The two columns of `using` are one; it comes first, and each keeps its name with its table's."""
+def _merge(rows: Rows, kind: str, mine: Known, other: Known, at: int) -> None:
+    """The two columns of `using` are one, which comes first, also before those of joins before; each keeps its name
+    with its table's."""
     columns = rows.scope.columns
+    if kind in ("semi", "anti"):
+        columns.insert(at, columns.pop(columns.index(mine)))
+        return
     hidden = (mine, other)
     merged = mine if kind in ("inner", "left") else other
     position, type_ = merged.position, merged.type
@@ -206,7 +209,6 @@ def _merge(rows: Rows, kind: str, mine: Known, other: Known) -> None:
         rows.relation = a.Project(rows.relation, (*a.columns_of(rows.relation), value))
         position, type_ = len(rows.relation.types) - 1, value.type
     rest = [Known(c.table, c.name, c.position, c.type, True) if c in hidden else c for c in columns]
-    at = sum(1 for c in rest if c.table == "" and not c.is_hidden)
     rest.insert(at, Known("", mine.name, position, type_))
     rows.scope.columns = rest
 

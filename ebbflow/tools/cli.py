@@ -26,6 +26,8 @@ from ebbflow.tools import checkpoint
 from ebbflow.tools import doctor as machine
 from ebbflow.tools import program as programs
 
+LONGEST_PAUSE = 86_400.0  # seconds
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(ebbflow.__version__, prog_name="ebbflow")
@@ -191,6 +193,8 @@ def sql(query: str, tables: tuple[str, ...], format_: str, output: Path | None, 
     """
     from ebbflow.tools import query as queries
 
+    if not every <= LONGEST_PAUSE:  # nor is it a number that is none
+        raise click.BadParameter(f"{every} is not in the range x<={LONGEST_PAUSE:,}.", param_hint="--every")
     if format_ == "parquet" and output is None and (follow or sys.stdout.isatty()):
         raise click.UsageError("Parquet is a file, not lines: give it a place with --output FILE.")
     with refusals_without_a_line():

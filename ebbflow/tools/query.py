@@ -88,6 +88,12 @@ def answer(asked: Asked) -> None:
 def follow(asked: Asked) -> None:
     """The answer, kept until somebody presses Ctrl-C: what changes in it is printed, or its file is replaced."""
     line = Line()
+    for table in asked.tables:
+        if asked.output is not None and table.would_read(asked.output):
+            raise UnknownOption(
+                f'{asked.output} is a file of the table "{table.name}", so that each answer would change the next.',
+                hint="Give another place.",
+            )
     live, sorting = begun(asked, line)
     step = 0
     with live:

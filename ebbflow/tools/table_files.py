@@ -9,6 +9,7 @@ file and column, and its old rows stay.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
@@ -16,9 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow
+import pyarrow.compute as pc
 from pyarrow import csv, json, parquet
 
 from ebbflow.columns.ddl import type_of
@@ -28,37 +30,39 @@ TRIES = 3  # readings that may fail, of a file that goes on changing
 SETTLED = 0.05  # seconds after which a file that is being written has grown
 
 NO_VALUE = re.compile(r"In CSV column #(\d+): .*CSV conversion error to (\S+): invalid value (.*)")
-
+Source = Any  # the name of a file, or a BufferReader of what is there of it
 Stamp = tuple[int, int, int]  # of a file: when it was written, its size, which one it is
 
 
-def _csv(path: str, types: pyarrow.Schema | None, delimiter: str = ",") -> pyarrow.Table:
+def _csv(source: Source, types: pyarrow.Schema | None, delimiter: str = ",") -> pyarrow.Table:
     known = None if types is None else {field.name: field.type for field in types}
     convert = csv.ConvertOptions(column_types=known, strings_can_be_null=True, quoted_strings_can_be_null=False)
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    return csv.read_csv(path, parse_options=parse, convert_options=convert)
+    return csv.read_csv(source, parse_options=parse, convert_options=convert)
 
 
-def _tsv(path: str, types: pyarrow.Schema | None) -> pyarrow.Table:
-    return _csv(path, types, "\t")
+def _tsv(source: Source, types: pyarrow.Schema | None) -> pyarrow.Table:
+    return _csv(source, types, "\t")
 
 
-def _json(path: str, types: pyarrow.Schema | None) -> pyarrow.Table:
-    if os.path.getsize(path) == 0 and types is not None:
+def _json(source: Source, types: pyarrow.Schema | None) -> pyarrow.Table:
+    if isinstance(source, str) and os.path.getsize(source) == 0 and types is not None:
         return types.empty_table()
-    return json.read_json(path, parse_options=json.ParseOptions(explicit_schema=types))
+    return json.read_json(source, parse_options=json.ParseOptions(explicit_schema=types))
 
 
-def _parquet(path: str, types: pyarrow.Schema | None) -> pyarrow.Table:
-    return parquet.ParquetFile(path).read()
+def _parquet(source: Source, types: pyarrow.Schema | None) -> pyarrow.Table:
+    return parquet.ParquetFile(source).read()
 
 
-READERS: dict[str, Callable[[str, pyarrow.Schema | None], pyarrow.Table]] = {
+READERS: dict[str, Callable[[Source, pyarrow.Schema | None], pyarrow.Table]] = {
     **dict.fromkeys(("csv", "csv.gz", "txt"), _csv),
     **dict.fromkeys(("tsv", "tsv.gz"), _tsv),
     **dict.fromkeys(("json", "jsonl", "ndjson", "json.gz", "jsonl.gz"), _json),
     **dict.fromkeys(("parquet", "pq"), _parquet),
 }
+OF_LINES = ("csv", "txt", "tsv", "json", "jsonl", "ndjson")  # somebody may be writing the last one
+LONGS_END = 2.0**63  # whole numbers from here on are inferred as doubles
 
 
 class Change(NamedTuple):
@@ -89,6 +93,14 @@ class TableFiles:
                 hint=_near(self.place))  # fmt: skip
         return self.update()
 
+    def would_read(self, path: Path) -> bool:
+        """Whether a file, there or not yet, is one of the table's."""
+        wanted, place = os.path.realpath(path), os.path.realpath(self.place)
+        if os.path.isdir(place):
+            is_read = _ending(wanted) in READERS and not os.path.basename(wanted).startswith((".", "_"))
+            return is_read and os.path.dirname(wanted) == place
+        return wanted == place or fnmatch.fnmatchcase(wanted, place)
+
     def has_changed(self) -> bool:
         return {path: _stamp(path) for path in self._paths()} != {p: stamp for p, (stamp, _) in self.held.items()}
 
@@ -107,7 +119,10 @@ class TableFiles:
             try:
                 read[path] = stamp, self._read(path)
             except UnreadableFile as refusal:
-                return self._again(refusal)
+                lines = self._whole_lines(path) if self._failed + 1 >= TRIES else None
+                if lines is None:
+                    return self._again(refusal)
+                read[path] = stamp, lines
         for path in [path for path in self.held if path in read or path not in paths]:
             change.gone.append(self.held.pop(path)[1])
         change.came.extend(table for _, table in read.values())
@@ -137,14 +152,27 @@ class TableFiles:
             return sorted(path for path in glob.glob(self.place, recursive=True) if os.path.isfile(path))
         return [self.place] if os.path.exists(self.place) else []
 
-    def _read(self, path: str) -> pyarrow.Table:
+    def _whole_lines(self, path: str) -> pyarrow.Table | None:
+        """A file whose last line is not all there yet, without it; None if that is not what is wrong with the file."""
+        try:
+            there = Path(path).read_bytes() if self.types is not None and _ending(path) in OF_LINES else b"\n"
+            whole = there[: there.rfind(b"\n") + 1]
+            if len(whole) == len(there) and there:
+                return None
+            return self._read(path, whole) if whole or self.types is None else self.types.empty_table()
+        except (OSError, UnreadableFile):
+            return None
+
+    def _read(self, path: str, lines: bytes | None = None) -> pyarrow.Table:
         reader = READERS.get(_ending(path))
         if reader is None:
             raise UnreadableFile(
                 f"{path} ends in no known way.", hint=f"Files are known by their ends: {', '.join(READERS)}."
             )
         try:
-            table = reader(path, self.types)
+            table = reader(path if lines is None else pyarrow.BufferReader(lines), self.types)
+            if self.types is None:
+                table = _with_every_digit(path, reader, table)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise self._unreadable(path, (str(problem).splitlines() or [type(problem).__name__])[0]) from None
         if self.types is None:
@@ -154,13 +182,19 @@ class TableFiles:
     def _unreadable(self, path: str, said: str) -> UnreadableFile:
         """What Arrow says; of a value that does not fit a type, where it stands and what to do."""
         if self.types is None or (found := NO_VALUE.search(said)) is None:
-            return UnreadableFile(f"{path} cannot be read: {said}", hint="The format is known by the file's end.")
+            return UnreadableFile(
+                f"{path} cannot be read: {said}",
+                hint=f"It is read as {_ending(path)}, as its name says{self._in_what_types()}.",
+            )
         kinds = {str(field.type): str(type_of(field.type)) for field in self.types}
         return UnreadableFile(
             f"{path} cannot be read: a value in column {int(found[1]) + 1} is {found[3]}, and the column was of type "
             f"{kinds.get(found[2], found[2])} when it was first read.",
             hint="Correct the row, or begin again: types are inferred anew then.",
         )
+
+    def _in_what_types(self) -> str:
+        return "" if self.types is None else ", in the types of the first reading"
 
     def _fitting(self, path: str, table: pyarrow.Table) -> pyarrow.Schema:
         """The columns that can be had, in types that can be had."""
@@ -207,6 +241,19 @@ class TableFiles:
                     hint="Give the files of a table one type, or begin again.",
                 ) from None
         return pyarrow.Table.from_arrays(columns, schema=self.types)
+
+
+def _with_every_digit(path: str, reader: Callable[..., pyarrow.Table], table: pyarrow.Table) -> pyarrow.Table:
+    """Columns of whole numbers beyond 64 bits as decimals: as doubles, several ids would be one."""
+    for name in [field.name for field in table.schema if pyarrow.types.is_float64(field.type)]:
+        at = table.schema.get_field_index(name)
+        if at >= 0 and pc.any(pc.greater_equal(pc.abs(table.column(at)), LONGS_END)).as_py():
+            try:
+                whole = reader(path, pyarrow.schema([(name, pyarrow.decimal128(38, 0))]))
+                table = table.set_column(at, name, whole.column(name))
+            except pyarrow.ArrowException:  # they have points, or more digits
+                continue
+    return table
 
 
 def _ending(path: str) -> str:

@@ -42,6 +42,14 @@ def struct(**types):
     return SimpleNamespace(fields=fields, simpleString=lambda: "struct")
 
 
+def test_a_nested_type_of_spark_is_read_by_its_parts():
+    """The text that Spark writes of it has names without quotes."""
+    inner = SimpleNamespace(elementType=struct(**{"x:y": "int", "nothing": "void"}), simpleString=lambda: "array")
+    outer = SimpleNamespace(keyType=SparkType("string"), valueType=inner, simpleString=lambda: "map")
+    given = SimpleNamespace(fields=[SimpleNamespace(name="a b", dataType=outer)], simpleString=lambda: "struct")
+    assert str(schema_of(given)) == "`a b` map<string,array<struct<`x:y`:int,nothing:void>>>"
+
+
 @pytest.mark.parametrize(
     "given, wanted",
     [

@@ -146,6 +146,49 @@ def test_the_word_kept_for_null_is_told(spark):
     assert rows(formats.append(frame), "x long") == ([], [f'"x" holds {-(2**63)}, which is kept for null'])
 
 
+NO_YEAR, NO_PART = "is outside the years 1 to 9999", f"or {-(2**63)}, which is kept for null"
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept", "lost", "why"),
+    [
+        ("date", "date'9999-12-31'", "date'+10000-01-01'", NO_YEAR),
+        ("timestamp", "timestamp'0001-01-01 12:00:00Z'", "timestamp'+10000-01-02 00:00:00Z'", NO_YEAR),
+        ("timestamp_ntz", "timestamp_ntz'9999-12-31 23:59:59'", "timestamp_ntz'+10000-01-01 00:00:00'", NO_YEAR),
+        ("array<long>", "array(1L, null)", f"array(1L, {-(2**63)})", NO_PART),
+        ("array<date>", "array(date'2024-01-01')", "array(null, date'+10000-01-01')", NO_PART),
+        ("map<string,long>", "map('a', 1L)", f"map('a', null, 'b', {-(2**63)})", NO_PART),
+        ("map<long,string>", "map(1L, 'a')", f"map({-(2**63)}, 'a')", NO_PART),
+        ("struct<`a b`:long>", "named_struct('a b', 1L)", f"named_struct('a b', {-(2**63)})", NO_PART),
+        ("array<struct<x:int,y:array<date>>>", "array(null, struct(1 as x, array(null) as y))",
+         "array(struct(1 as x, array(date'+10000-01-01') as y))", NO_PART),
+    ],
+)  # fmt: skip
+def test_what_no_program_has_is_told_in_parts_of_values_too(spark, kind, kept, lost, why):
+    """A session would refuse such a row, and with it every batch that it comes in."""
+    frame = spark.sql(
+        f"select 1 as id, cast({kept} as {kind}) as x union all select 2, {lost} union all select 3, null"
+    )
+    found = shaped(formats.append(frame), f"id int, x {kind}").frame.select("id", "_reason").collect()
+    one, two, three = (row["_reason"] for row in sorted(found))
+    assert (one, three) == (None, None)
+    assert two.startswith('"x" ') and two.endswith(why)
+
+
+def test_nested_columns_are_taken_as_they_are(spark):
+    kind = "struct<`a b`:int,`x.y`:array<map<string,decimal(30,2)>>," + ",".join(f"f{i}:int" for i in range(30)) + ">"
+    frame = spark.sql(f"select cast(null as {kind}) as x, array(1, null) as l, map('a', 1) as m")
+    schema = f"x {kind}, l array<int>, m map<string,int>"
+    assert rows(formats.append(frame), schema) == ([(None, 1, None, [1, None], {"a": 1})], [])
+
+
+@pytest.mark.parametrize("wanted", ["array<long>", "array<string>", "map<int,int>", "struct<x:int>", "string", "int"])
+def test_nested_columns_of_another_type_are_refused(spark, wanted):
+    frame = spark.sql("select array(1) as x")
+    with pytest.raises(TypeMismatch, match=r'append finds "x" as array<int> in its frame'):
+        shaped(formats.append(frame), f"x {wanted}")
+
+
 def test_nulls_are_values(spark):
     frame = spark.createDataFrame([(None,)], "x string")
     assert rows(formats.append(frame), "x long") == ([(None, 1, None)], [])

@@ -1,5 +1,6 @@
 """Claims about DataFrames that are kept: streams, tables with a change feed, tables that stand still, joins of them."""
 
+import datetime
 import shutil
 
 import pytest
@@ -148,6 +149,20 @@ def test_rows_that_cannot_be_taken_in_are_dead_letters(spark, tmp_path):
     )  # fmt: skip
     assert rows(fresh) == [(1, 1)]
     assert "not a whole number" in spark.read.json(str(tmp_path / "letters")).first()["reason"]
+
+
+def test_nested_columns_come_from_a_stream_and_are_grouped_by(spark, tmp_path):
+    feed = Files(tmp_path / "nested", "k long, m map<string,int>, s struct<`x y`:int,d:date>, l array<long>", spark)
+    row = '{"k": %d, "m": {"a": 1}, "s": {"x y": 1, "d": "2024-01-01"}, "l": [1, null]}'
+    feed.put(row % 1, '{"k": 2}')
+    df = feed.frame().groupBy("m", "s", "l").sum("k")
+    to_its_end(df, tmp_path)
+    feed.put(row % 5, '{"k": 3, "m": {}, "s": {}, "l": []}')
+    assert sorted(to_its_end(df, tmp_path).snapshot().rows(), key=repr) == [
+        (None, None, None, 2, 1),
+        ({"a": 1}, {"x y": 1, "d": datetime.date(2024, 1, 1)}, [1, None], 6, 1),
+        ({}, {"x y": None, "d": None}, [], 3, 1),
+    ]
 
 
 def test_constant_rows_of_a_program_are_there_in_a_stream(spark, tmp_path):

@@ -36,6 +36,13 @@ ROWS = [
      date(2024, 7, 4), datetime(2024, 1, 1, 0, 30), datetime(2024, 7, 4, 18, 45, 30, 500000), None, b"\x7f\x80"),
     ("x" * 40, "x", "xy", 42, 13, 4, 0.9999, 1.0, D("0.01"), date(2020, 2, 29), date(2019, 2, 28),
      datetime(2020, 2, 29, 23), datetime(2019, 2, 28, 22), True, b"q" * 40),
+    # days on which the clocks of New York are changed, before and after they are
+    ("spring", "p", "s", 1, 1, 1, 1.0, 1.0, D("1.00"), date(2024, 3, 10), date(2024, 11, 3),
+     datetime(2024, 3, 10, 20, 15), datetime(2024, 3, 10, 5, 30), True, b"s"),
+    ("autumn", "t", "u", 2, 2, 2, 2.0, 2.0, D("2.00"), date(2024, 11, 3), date(2024, 3, 10),
+     datetime(2024, 11, 3, 6, 30), datetime(2024, 3, 31, 7, 30), True, b"a"),
+    ("behind", "n", "o", 3, 3, -1, 3.0, 3.0, D("3.00"), date(2024, 11, 2), date(2024, 3, 9),
+     datetime(2024, 11, 4, 6, 30), datetime(2024, 11, 2, 5, 30), True, b"n"),
     (None, None, None, None, None, None, None, None, None, None, None, None, None, None, None),
 ]  # fmt: skip
 
@@ -110,7 +117,8 @@ make_date(2024, 2, i); make_date(2023, 2, 29); make_date(year(d), month(e), 1)
 make_timestamp(2024, 2, 29, 13, 5, 7.5); make_timestamp(2024, 2, 30, 1, 1, 1); make_timestamp(2024, 1, 1, 0, 0, 60)
 make_timestamp(2024, j, 1, 0, 0, 0)
 months_between(at, bt); months_between(d, e); months_between(at, bt, false); months_between(d, at); months_between(d, d)
-timestampadd(MONTH, 1, at); timestampadd(DAY, j, at); timestampadd(HOUR, -5, at); timestampadd(WEEK, 1, d)
+timestampadd(MONTH, 1, at); timestampadd(DAY, 1, bt); timestampadd(DAY, j, at); timestampadd(HOUR, -5, at)
+timestampadd(WEEK, 1, d)
 timestampadd(YEAR, 1, d); timestampadd(SECOND, i, bt); timestampadd(MICROSECOND, 1, at); timestampadd(QUARTER, -1, at)
 dateadd(MONTH, 1, d); dateadd(DAY, 3, d); dateadd(d, 3); date_add(d, j); date_add(DAY, j, at); date_sub(d, 3)
 timestampdiff(MONTH, bt, at); timestampdiff(YEAR, bt, at); timestampdiff(DAY, bt, at); timestampdiff(HOUR, at, bt)

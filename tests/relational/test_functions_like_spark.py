@@ -6,7 +6,7 @@ Rule: an answer that is not Spark's belongs to a row of docs/spark-differences.m
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
@@ -113,6 +113,47 @@ def test_every_function_of_sql_and_of_a_dataframe_answers_as_spark_does(spark, z
             flow.output("out", flow.dataframe(frame.selectExpr("id", *(f"{asked[n]} as {n}" for n in part))))
             by_frame.append((flow, part))
         compared(by_frame, asked, theirs, zone)
+
+
+CLOCKS = [
+    "at + interval 1 day", "at - interval 1 day", "at + interval 1 month", "at - interval 1 month",
+    "at + interval 90 minutes", "at + interval '1 02:00:00' day to second", "timestampadd(DAY, k, at)",
+    "timestampadd(MONTH, k, at)", "timestampadd(HOUR, k, at)", "months_between(at, bt)", "timestampdiff(HOUR, at, bt)",
+    *(f"date_trunc('{unit}', at)" for unit in ("MINUTE", "HOUR", "DAY", "WEEK", "MONTH")),
+    "date_format(at, 'HH:mm XXX')", "cast(cast(at as date) as timestamp)",
+    "sequence(least(at, bt), greatest(at, bt), interval 1 day)",
+]  # fmt: skip
+CHANGES = {  # where clocks are changed: by half an hour, to the day before, by odd minutes, by a day that is left out
+    "Australia/Lord_Howe": [datetime(2024, 4, 6, 15), datetime(2024, 10, 5, 15, 30)],
+    "America/St_Johns": [datetime(2006, 10, 29, 2, 31), datetime(2006, 4, 2, 3, 31)],
+    "Europe/Paris": [datetime(1911, 3, 10, 23, 50, 39), datetime(2024, 10, 27, 1)],
+    "Pacific/Apia": [datetime(2011, 12, 30, 10)],
+}
+
+
+@pytest.mark.parametrize("zone", CHANGES)
+def test_what_clocks_show_is_moved_as_spark_moves_it(spark, zone):
+    steps = [0, -1, 1, 29, 30, 31, 59, 60, 61, 90, -30, -60, -61, -90, 1440, -1440, 1470, -1500, 44_640, -43_200]
+    moments = [change + timedelta(minutes=step) for change in CHANGES[zone] for step in steps]
+    rows = [(i, at, moments[i * 7 % len(moments)], i % 5 - 2) for i, at in enumerate(moments)]
+    session = session_of(spark, zone)
+    given = session.createDataFrame([(i, *(m.replace(tzinfo=UTC) for m in (at, bt)), k) for i, at, bt, k in rows],
+                                    "id long, at timestamp, bt timestamp, k int")  # fmt: skip
+    given.createOrReplaceTempView("t")
+    plain_of = lambda value: [plain_of(part) for part in value] if isinstance(value, list | tuple) else plain(value)
+    query = f"select id, {', '.join(f'{one} as c{i}' for i, one in enumerate(CLOCKS))} from t"
+    flow = ebb.Dataflow(timezone=zone)
+    flow.input("t", "id long, at timestamp, bt timestamp, k int")
+    flow.output("out", flow.sql(query))
+    mine = sorted((row[:-1] for row in flow.compute(t=rows)["out"].rows()), key=lambda row: row[0])
+    theirs = sorted(session.sql(query).toArrow().to_pylist(), key=lambda row: row["id"])
+    wrong = [
+        f"{CLOCKS[i - 1]} of {moments[row[0]]}: {row[i]}, Spark: {told[f'c{i - 1}']}"
+        for row, told in zip(mine, theirs, strict=True)
+        for i in range(1, len(row))
+        if plain_of(row[i]) != plain_of(told[f"c{i - 1}"])
+    ]
+    assert not wrong, "\n".join(wrong[:20])
 
 
 def test_every_function_of_columns_answers_as_sparks_does(spark):

@@ -149,6 +149,48 @@ def test_the_columns_of_using_come_first():
     assert flow.sql("select * from t natural full join u").columns == ["b", "a", "k"]
 
 
+def test_longs_beside_text_are_compared_to_their_last_digit():
+    """A double has one value for several ids of that size, and a join would pair them."""
+    number = 2**60 + 1
+    rows = {
+        "t": [(number,), (7,)],
+        "u": [(text,) for text in (str(number), str(number - 1), "7.0", "7.5", "1e30", "x")],
+    }
+    asked = {
+        "joined": "select id, text from t join u on id = text",
+        "using": "select id from t join (select text as id from u) v using (id)",
+        "found": "select id from t where id in (select text from u where text like '%6')",
+        "missing": "select id from t where id not in (select text from u where text like '%6')",
+        "less": "select text from t join u on text < id where id > 7",
+        "literal": f"select text from u where text = {number} or text <=> {number - 2}",
+    }
+    flow = flow_of(t="id long", u="text string")
+    for name, query in asked.items():
+        flow.output(name, flow.sql(query))
+    assert {name: [row[:-1] for row in table.rows()] for name, table in flow.compute(**rows).items()} == {
+        "joined": [(7, "7.0"), (number, str(number))], "using": [(7,), (number,)], "found": [],
+        "missing": [(7,), (number,)], "less": [(str(number - 1),), ("7.0",), ("7.5",)], "literal": [(str(number),)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("(select * from a) join (select * from b) using (k)", "k x z y"),
+        ("(select * from a) natural full join (select * from c)", "k z x w"),
+        ("(values (1, 2)) join b on true join a using (k)", "k col1 col2 y x z"),
+        ("a join b using (k) join c using (z)", "z k x y w k_2"),
+        ("a join b using (k) left join c using (z, k)", "z k x y w"),
+        ("a join (b join c using (k)) using (z)", "z x k k_2 y w"),
+        ("a left semi join b using (k)", "k x z"),
+        ("a left anti join c using (z, k)", "z k x"),
+    ],
+)
+def test_the_columns_of_using_come_first_whatever_stands_beside(query, columns):
+    flow = flow_of(a="x int, k int, z int", b="y int, k int", c="w int, z int, k int")
+    assert flow.sql(f"select * from {query}").columns == columns.split()
+
+
 def test_concat_with_a_null_is_null():
     assert once(flow_of(t="s string"), "select concat(s, '-') as c from t", t=[("a",), (None,)]) == [
         ("a-", 1),

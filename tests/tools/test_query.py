@@ -157,6 +157,33 @@ def test_parquet_without_a_place_is_a_matter_of_usage(place):
     assert "Examples:" in ask("--help").output
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "0", "-1"])
+def test_a_pause_that_no_clock_has_is_a_matter_of_usage(place, seconds):
+    done = ask("select 1", "orders.csv", "--follow", "--every", seconds)
+    assert done.exit_code == 2 and "is not in the range" in done.output
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_whole_numbers_beyond_64_bits_keep_every_digit(place, kind):
+    ids = [2**64 - 2, 2**64 - 1, 7]
+    lines = ["id,x", *(f"{id},{10**i}.5" for i, id in enumerate(ids, 20))]
+    if kind == "jsonl":
+        lines = [f'{{"id": {id}, "x": {10**i}.5}}' for i, id in enumerate(ids, 20)]
+    (place / f"wide.{kind}").write_text("\n".join(lines) + "\n")
+    done = ask("select id, count(*) as n from wide group by id order by id", f"wide.{kind}", "--format", "csv")
+    assert done.stdout == f'"id","n"\n7,1\n{2**64 - 2},1\n{2**64 - 1},1\n'
+    assert "id decimal(38,0), x double (3 rows)" in done.stderr
+
+
+@pytest.mark.parametrize("table", ["t=orders.csv", "t=./../{}/orders.csv", "t=*.csv", "t=."])
+def test_an_answer_is_not_followed_into_its_own_tables(place, table):
+    """It would change the next answer, without end."""
+    query = ["select * from t", table.format(place.name), "--output", "orders.csv"]
+    done = ask(*query, "--follow")
+    assert done.exit_code == 1 and 'orders.csv is a file of the table "t"' in done.stderr
+    assert (place / "orders.csv").read_text() == ORDERS
+
+
 def test_an_order_by_something_that_is_not_selected_becomes_a_column():
     text, sorting = with_order("select a from t order by b + 1 desc, a")
     assert "order key 0" in text and sorting.extra == 1
@@ -255,6 +282,32 @@ def test_a_pattern_follows_files_that_come_change_and_go(place):
     assert rows_of(table.update()) == [5, 6] and table.rows == 7
     (place / "orders.csv").unlink()
     assert rows_of(table.update()) == [6, 0] and table.rows == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "half"),
+    [
+        ("log.jsonl", ['{"x": 1}\n', '{"x": 2}\n', '{"x": 3, "y"'], ': "é"}\n'),
+        ("log.csv", ["x,y\n", "1,a\n", "2,b\n", "3"], ",c\n"),
+    ],
+)
+def test_a_line_that_is_not_all_there_is_left_for_later(place, name, lines, half):
+    """Whoever writes through a buffer leaves half a line there until it is full again."""
+    log = place / name
+    log.write_text("".join(lines[:-1]))
+    table = table_files.TableFiles("t", name)
+    table.load()
+    log.write_text("".join([*lines[:-1], lines[-2], lines[-1]]))
+    assert [rows_of(table.update()) for _ in range(3)] == [[0, 0], [0, 0], [2, 3]]
+    assert not table.has_changed()
+    log.write_text("".join([*lines[:-1], lines[-2], lines[-1], half]))
+    assert rows_of(table.update()) == [3, 4]
+    log.write_text("")
+    while table.has_changed():  # emptied, before it is written again
+        table.update()
+    assert table.rows == 0
+    log.write_text("".join(lines[:-1]))
+    assert rows_of(table.update()) == [0, 2]
 
 
 def test_a_file_that_is_being_written_is_waited_for_and_one_that_stays_wrong_is_told(place):

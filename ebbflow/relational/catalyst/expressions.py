@@ -254,7 +254,7 @@ def _date_sub(node: Node, bind: Bind) -> Expr:
 
 AS_THEY_ARE = {
     "Alias", "KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "UnaryPositive",
-    "PromotePrecision", "TempResolvedColumn",
+    "PromotePrecision", "TempResolvedColumn", "MapSort",  # a map is in the order of its keys here
 }  # fmt: skip
 SAME = {
     "EqualTo": "eq", "LessThan": "lt", "LessThanOrEqual": "le", "GreaterThan": "gt", "GreaterThanOrEqual": "ge",
