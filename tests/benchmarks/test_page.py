@@ -28,7 +28,8 @@ ROW = {
     "starting_over": {"scipy": {"s": 0.001, "pays_up_to": 8.3}},
 }
 EMPTY = "before\n" + "".join(
-    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n" for mark in ("source", "original", "steps", "dbsp", "starting over")
+    f"<!-- {mark} -->\nold\n<!-- end -->\nprose\n"
+    for mark in ("source", "original", "steps", "dbsp", "queries", "queries beside dbsp", "starting over")
 )
 
 
@@ -45,7 +46,7 @@ def test_the_page_shows_the_results_that_it_names():
 
 def test_what_stands_between_marks_is_replaced_and_prose_stays(tmp_path):
     text = page.written(EMPTY, results(tmp_path))
-    assert "old" not in text and text.count("prose") == 5 and text.startswith("before\n")
+    assert "old" not in text and text.count("prose") == 7 and text.startswith("before\n")
     assert "| reach | 1k/2k | 1 | 1 | 120 | 1,000 | us per time | 0.12 | 0.25 | 0.08 | yes |" in text
     assert "| reach | 1k/2k | 1 | 100 / 300 / - / 900 |  |  |  |" in text, "the thousandth slowest was not kept then"
     assert "| reach | 1k/2k | 1 | scipy | 0.001 | 8.3 |" in text
@@ -116,3 +117,22 @@ def test_another_figure_makes_another_chart():
     rows = page.merged(page.named(page.PAGE.read_text()))
     slower = [row | {"ratio": 2.0} if row["workload"] == "bfs" and row["ratio"] is not None else row for row in rows]
     assert page.charts(slower)["original"] != page.charts(rows)["original"]
+
+
+QUERY = {
+    "workload": "sql: Q1", "size": "SF 1", "unit": "us per change", "ours": 40.0, "rust": None, "ratio": 0.0001,
+    "duckdb_us": 400_000.0, "spark_us": 4_000_000.0, "share_us": 20_000.0, "load_s": 9.5, "state_bytes": 560_000,
+    "starting_over": {}, "dbsp_us": 80.0, "dbsp_p99": 90.0, "dbsp_max": 100.0, "dbsp_share_us": 1_600.0,
+    "dbsp_load_s": 3.0,
+}  # fmt: skip
+
+
+def test_a_query_has_tables_of_its_own(tmp_path):
+    shown = page.written(EMPTY, results(tmp_path, **QUERY))
+    assert (
+        "| Q1 | SF 1 | 100 / 300 / 900 | 400,000 | 10,000 | 4,000,000 | 100,000 | 20,000 | 20 | 9.5 | 0.56 |" in shown
+    )
+    assert "| Q1 | SF 1 | 100 / 300 / 900 | 80 / 90 / 100 | 0.8 | 20,000 | 1,600 | 9.5 | 3 |" in shown
+    assert "sql: Q1" not in shown
+    unseen = page.written(EMPTY, results(tmp_path, **QUERY | {"ours": None, "dbsp_us": None}))
+    assert "| Q1 | SF 1 | no change did | 400,000 |  |" in unseen and "80 / 90" not in unseen
