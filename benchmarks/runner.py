@@ -146,13 +146,20 @@ def one_run(row: Row, side: str, core: int | None, limit: float) -> Run:
     return process(command, environment, core, limit, row.workers)
 
 
-def process(command: list[str], environment: dict[str, str], core: int | None, limit: float, workers: int = 1) -> Run:
-    """Run a command to its end, or to the end of its time or memory."""
+def process(
+    command: list[str],
+    environment: dict[str, str],
+    core: int | None,
+    limit: float,
+    workers: int = 1,
+    checkout: Path | None = None,
+) -> Run:
+    """Run a command of this checkout, or another, to its end, or to the end of its time or memory."""
     with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
         began = time.perf_counter()
         child = subprocess.Popen(
             command,
-            cwd=CHECKOUT,
+            cwd=checkout or CHECKOUT,
             env=environment,
             stdout=printed,
             stderr=said,
