@@ -14,6 +14,7 @@ from ebbflow.columns.schema import Type
 from ebbflow.columns.value_words import from_words
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.plan import Cell
+from ebbflow.dataflow.written_names import as_written
 from ebbflow.errors import STAYS, EbbflowError, NeverSettles, NumberOverflow, OutOfMemory, Place, WrongTime
 from ebbflow.expressions.columnwise import overflowed
 from ebbflow.limits import COPIES_KEPT, LARGEST_WORD, MOST_COUNTED
@@ -168,7 +169,8 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
             each := aggregates[answered(number, (gives[a.name] for a in aggregates))]
         ).column is not None:
             assert each.column is not None
-            said = f"{each.op}({each.column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
+            column = as_written(worker.plan.graph, source, each.column)
+            said = f"{each.op}({column})" if not each.column.startswith("_of") else f'"{each.name}", a {each.op},'
             if worker.plan.graph.schemas[source][each.column].name == "decimal":
                 hint = (
                     f'Sum it as doubles where the last digit does not count: ebb.{each.op}(col(...).cast("double")). '
@@ -182,7 +184,7 @@ def aggregate_of(worker, cell, number: int) -> tuple[str, str, str]:
             return (
                 f"a {over.op} over rows"
                 if (over.column or "").startswith("_")
-                else f"{over.op}({over.column}) over rows",
+                else f"{over.op}({as_written(worker.plan.graph, source, over.column or '')}) over rows",
                 f"needs more than {gives[over.name].precision} digits" if decimal else "leaves 64 bits",
                 "",
             )
@@ -222,17 +224,19 @@ def row_told(worker, cell) -> str:
 
 def group_of(worker, cell) -> dict[str, object]:
     """The key that a reduce looked at last."""
-    schema = worker.plan.graph.schemas[cell.node]
+    of, schema = cell.node, worker.plan.graph.schemas[cell.node]
     at = int(worker.header.key_at)
     if cell.kind == kinds.JOIN:
-        key, schema = cell.left.key, worker.plan.graph.schemas[cell.left.cell.node]
+        of = cell.left.cell.node
+        key, schema = cell.left.key, worker.plan.graph.schemas[of]
     else:
         key = cell.key
     found = {}
     for name in key:
         words = schema[name].words if name in schema else 1
         if name in schema:
-            found[name] = from_words([worker.H[at + i] for i in range(words)], schema[name], worker.pool)
+            said = as_written(worker.plan.graph, of, name)
+            found[said] = from_words([worker.H[at + i] for i in range(words)], schema[name], worker.pool)
         at += words
     return found
 

@@ -374,3 +374,24 @@ def test_whole_numbers_beyond_a_long_are_decimals():
     assert flow.compute(t=[(Decimal(10) ** 19,), (Decimal(10) ** 20,)])["out"].rows() == [
         (Decimal("22345678901234567890"), 1)
     ]
+
+
+def test_a_sum_without_room_is_told_in_the_words_of_the_query():
+    """Of a column through a join, of an expression, of a window: no name of the planner's."""
+    far = 2**62
+    told = {
+        "select shop, sum(price) as total from orders group by shop": "sum(price) in orders leaves 64 bits, for the "
+        "group shop='a' at time 0.",
+        "select s.city, sum(o.price) as t from orders o join shops s on o.shop = s.name group by s.city": "sum(price) "
+        "in a collection leaves 64 bits, for the group city='B' at time 0.",
+        "select upper(shop) as big, sum(price + 1) as t from orders group by upper(shop)": "sum(add(price, 1)) in "
+        "orders leaves 64 bits, for the group upper(shop)='A' at time 0.",
+    }
+    for query, wanted in told.items():
+        flow = ebb.Dataflow()
+        flow.input("orders", "shop string, price long")
+        flow.input("shops", "name string, city string")
+        flow.output("out", flow.sql(query))
+        with pytest.raises(ebb.EbbflowError) as refused:
+            flow.compute(orders=[("a", far), ("a", far)], shops=[("a", "B")])
+        assert str(refused.value).splitlines()[0] == wanted
