@@ -37,17 +37,22 @@ def outside(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The columns of `exprs` for whole arrays of rows, and which rows are kept; what is not kept is null."""
     rows = lanes.shape[1]
-    if rows <= ONE_BY_ONE and (told := _one_by_one(exprs, condition, schema, pool, lanes)) is not None:
-        return told
-    if condition is None:
-        return _Columns(schema, pool, lanes).of(exprs), np.ones(rows, bool)
-    keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
-    found = np.full((sum(expr.type.words for expr in exprs), rows), NULL, np.int64)
+    if rows <= ONE_BY_ONE and (few := _one_by_one(exprs, condition, schema, pool, lanes)) is not None:
+        return few
+    keep, numbers = np.ones(rows, bool), np.arange(rows)
     try:
+        if condition is None:
+            return _Columns(schema, pool, lanes).of(exprs), keep
+        keep = _Columns(schema, pool, lanes).of([condition])[0] == 1
+        numbers = np.flatnonzero(keep)
+        found = np.full((sum(expr.type.words for expr in exprs), rows), NULL, np.int64)
         found[:, keep] = _Columns(schema, pool, np.ascontiguousarray(lanes[:, keep])).of(exprs)
     except RowOverflow as error:
-        error.row = int(np.flatnonzero(keep)[error.row])
-        raise
+        row = int(numbers[error.row])
+        asked = [*exprs, *([] if condition is None else [condition])]  # whole: a part does not say what guards it
+        told = overflowed(asked, schema, pool, lanes[:, row].tolist())
+        told.row = row
+        raise told from None
     return found, keep
 
 
@@ -128,11 +133,16 @@ def overflowed(exprs: Sequence[Expr], schema: Schema, pool: Pool, lanes: Sequenc
             if refused is not None or guards.is_refusal(expr):
                 what = "a quotient or a cast" if refused is None else refused
                 return RowOverflow(f"{what} has no value for the row {shown}.", hint=_NO_VALUE_HINT)
-            return RowOverflow(f"{expr} overflows: {error}, in the row {shown}.", hint=_OVERFLOW_HINT)
+            is_long = str(error).endswith(("elements", "has no room"))
+            hint = "Make it shorter, or filter the row out." if is_long else _OVERFLOW_HINT
+            return RowOverflow(f"{expr} overflows: {error}, in the row {shown}.", hint=hint)
     return RowOverflow("a number does not fit 64 bits.", hint=_OVERFLOW_HINT)
 
 
-_NO_VALUE_HINT = "In ANSI mode a division by zero and a cast that fails are errors; try_cast gives null instead."
+_NO_VALUE_HINT = (
+    "In ANSI mode a division by zero, a cast that fails and an element that is not there are errors; try_divide, "
+    "try_cast and try_element_at give null instead."
+)
 _OVERFLOW_HINT = 'Compute in doubles where the last digit does not count: .cast("double").'
 LARGEST_PROGRAM = 40
 OUTPUTS_AT_ONCE = 16

@@ -64,7 +64,7 @@ try_cast(s as int); try_divide(a, a - a); try_add(a, b); try_divide(d, e); nulli
 shiftright(n, 1); n & 1; cast('5' as int) + a; a between -7 and 0; timestamp'2024-02-29 13:05:09' = at; 1.5 * a; null"""
 KEPT_FROM_TABLE = {
     "KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "AtLeastNNonNulls",
-    "PromotePrecision", "TempResolvedColumn", "UnaryPositive", "Alias",
+    "PromotePrecision", "TempResolvedColumn", "UnaryPositive", "Alias", "MapSort",
 }  # fmt: skip
 """Kinds that no expression of the list is made of: Catalyst puts them in or takes them out itself."""
 
