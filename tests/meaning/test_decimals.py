@@ -15,10 +15,10 @@ from random import Random
 
 import pytest
 
+from ebbflow.columns.plain_words import words_of
 from ebbflow.columns.ranges import EXACT_DECIMALS
 from ebbflow.columns.schema import LONG, Type
 from ebbflow.columns.text_pool import Pool
-from ebbflow.columns.wide_words import words_of
 from ebbflow.errors import NumberOverflow, Place
 from ebbflow.runtime.oracle.values import Values
 from tests.meaning.programs import Sketch, call, lit, schema

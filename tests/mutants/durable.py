@@ -549,7 +549,7 @@ PLANTED: list[tuple[Mutant, str]] = [
         Mutant(
             "what was shown before is forgotten",
             "frontend/running/persistence.py",
-            '                journals[f"{LOG}{name}"].add(_words([new[name]]))\n',
+            '                journals[f"{LOG_PREFIX}{name}"].add(_words([new[name]]))\n',
             "                pass\n",
         ),
         DURABLE,

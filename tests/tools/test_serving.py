@@ -177,7 +177,7 @@ def test_a_refused_step_is_told_and_leaves_no_change():
 
 
 def test_what_was_dropped_is_said(monkeypatch):
-    monkeypatch.setattr(recording, "KEPT", 3)
+    monkeypatch.setattr(recording, "EVENTS_KEPT", 3)
     live = counting().run(explore=True)
     with live.explore() as page:
         live.insert("edges", [(i, i) for i in range(10)])

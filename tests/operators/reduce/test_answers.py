@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbflow.columns.float_kernels import from_float, to_float
+from ebbflow.columns.plain_words import number_of, words_of
 from ebbflow.columns.schema import DOUBLE, LONG, NULL, STRING, Field, Schema, Type
 from ebbflow.columns.text_pool import Pool
-from ebbflow.columns.wide_words import number_of, words_of
 from ebbflow.dataflow import nodes as n
 from ebbflow.dataflow.aggregates import kind_of
 from ebbflow.engine.reducer_words import bagged, summed, topped
