@@ -13,9 +13,57 @@ from tests.mutants.mutants import Mutant
 RANDOM = "tests/relational/test_random_sql.py::test_a_random_query_is_kept_up_to_date"
 QUERIES = "tests/relational/test_sql.py::test_a_query_is_kept_up_to_date"
 FORMATS, BUILD, GROUPS = "pipeline/formats.py", "relational/build.py", "relational/groups.py"
+WORDS, FEW = "columns/plain_words.py", "tests/columns/test_plain_words.py::"
 ROUNDED = "tests/pipeline/test_formats.py::test_what_would_be_rounded_or_cut_off_is_told"
 
 PLANTED: list[tuple[Mutant, str]] = [
+    (
+        Mutant(
+            "an anti join has the other side's key",
+            "frontend/building/joining.py",
+            "    graph.outer_joins[found] = {name: [(left, name)] for name in graph.schemas[left].names}  # and of no "
+            "right key\n",
+            "",
+        ),
+        "tests/frontend/building/test_joining.py::test_an_anti_join_has_no_column_of_the_other_side",
+    ),
+    (
+        Mutant(
+            "a decimal alone is cut off",
+            WORDS,
+            "        if units != scaled:\n            return None\n",
+            "",
+        ),
+        f"{FEW}test_random_decimals_are_the_same_by_both_ways",
+    ),
+    (
+        Mutant(
+            "a moment alone keeps the clock of its zone",
+            WORDS,
+            "(without_zone(value) - EPOCH)",
+            "(value.replace(tzinfo=None) - EPOCH)",
+        ),
+        f"{FEW}test_a_value_has_the_words_of_a_column",
+    ),
+    (
+        Mutant(
+            "a few rows with a NaN are put in order by their values",
+            "frontend/running/table.py",
+            "                elif type_.is_float and any(value != value for value in column):\n"
+            "                    are_plain = False\n",
+            "",
+        ),
+        f"{FEW}test_few_rows_are_told_in_the_order_of_many",
+    ),
+    (
+        Mutant(
+            "a wide decimal alone has the other word first",
+            "frontend/running/intake.py",
+            "found += words_of(word) if value is not None",
+            "found += words_of(word)[::-1] if value is not None",
+        ),
+        f"{FEW}test_few_rows_are_told_in_the_order_of_many",
+    ),
     (
         Mutant(
             "a group of all rows without aggregates has no constant",
