@@ -103,9 +103,9 @@ def follow(asked: Asked) -> None:
                 changes = live.commit()[ANSWER_OUTPUT].to_arrow()
                 took = time.perf_counter() - began
                 line.clear()
-                if len(changes) or not step:
-                    _tell(asked, live, changes, sorting, is_first=not step)
-                step += 1
+                step += 1  # before it is told: who reads the changes may press Ctrl-C at once
+                if len(changes) or step == 1:
+                    _tell(asked, live, changes, sorting, is_first=step == 1)
                 read = sum(table.rows for table in asked.tables)
                 line.show(f"step {step}: {read:,} rows, {len(changes):,} changes in {took:.2f} s; Ctrl-C ends it")
                 while not _take_in(asked, live):
