@@ -6,7 +6,7 @@ from tests.relational import random_sql
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB, which answers the same queries, is not installed")
 
-QUERIES = 1000
+QUERIES = 2000
 PART = 100
 
 
