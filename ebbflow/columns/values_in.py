@@ -18,7 +18,8 @@ from ebbflow.columns.float_words import float_to_lane
 from ebbflow.columns.lanes import Lane, wide_lanes
 from ebbflow.columns.nested import EPOCH_DAY, MICROSECOND
 from ebbflow.columns.numbers_in import lane_of_datetimes, numbers_of_arrow
-from ebbflow.columns.ranges import BOUNDS, EPOCH, EXACT_DECIMALS, without_zone
+from ebbflow.columns.plain_words import exact_units
+from ebbflow.columns.ranges import BOUNDS, EPOCH, without_zone
 from ebbflow.columns.schema import NULL, Field
 from ebbflow.columns.text_pool import Pool
 from ebbflow.columns.value_refusals import least_of, no_place, refuse, with_article
@@ -140,14 +141,10 @@ def _float_word(value: Any, field: Field, row: int) -> int:
 
 
 def _decimal_word(value: Any, field: Field, row: int) -> int:
-    number = value if isinstance(value, Decimal) else Decimal(int(value))
-    kind = field.type
-    if not number.is_finite() or (number and number.adjusted() > 40) or len(number.as_tuple().digits) > 95:
-        refuse(field, row, value, no_place(kind))
-    scaled = number.scaleb(kind.scale, EXACT_DECIMALS)
-    if scaled != scaled.to_integral_value() or scaled.copy_abs() > kind.most:
-        refuse(field, row, value, no_place(kind))
-    return int(scaled)
+    units = exact_units(value if isinstance(value, Decimal) else int(value), field.type)
+    if units is None:
+        refuse(field, row, value, no_place(field.type))
+    return units
 
 
 def _text_word(value: str, field: Field, row: int) -> bytes:

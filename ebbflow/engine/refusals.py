@@ -236,6 +236,7 @@ def group_of(worker, cell) -> dict[str, object]:
         words = schema[name].words if name in schema else 1
         if name in schema:
             said = as_written(worker.plan.graph, of, name)
+            said = name if said in found else said  # a key is not told in another's place
             found[said] = from_words([worker.H[at + i] for i in range(words)], schema[name], worker.pool)
         at += words
     return found

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from ebbflow.columns.ranges import MICROSECONDS_A_DAY
 from ebbflow.columns.schema import BOOLEAN, DATE, LONG, STRING, VOID, Type, array_of, struct_of
 from ebbflow.errors import TypeMismatch
 from ebbflow.expressions.calendar_functions import later
@@ -204,7 +205,8 @@ def sequence_by(start: Any, stop: Any, months: int, days: int, micros: int, zone
     forth = max(months, days, micros) > 0
     if not (months or days or micros) or (forth and min(months, days, micros) < 0):
         return None
-    if abs(stop - start) >= MOST_ELEMENTS * timedelta(days=31 * abs(months) + abs(days), microseconds=abs(micros)):
+    longest = (31 * abs(months) + abs(days)) * MICROSECONDS_A_DAY + abs(micros)  # step: so many there are at least
+    if abs(stop - start) // timedelta(microseconds=1) >= MOST_ELEMENTS * longest:
         raise OverflowError(f"a sequence of more than {MOST_ELEMENTS:,} elements")
     found: list[Any] = []
     at = start  # each is counted from the start: the last day of January, of February, of March

@@ -34,6 +34,7 @@ VALUES = {
     ],
     "decimal(7,0)": [
         Decimal("1E+3"), Decimal("-0"), Decimal("1.0"), Decimal("NaN"), Decimal("Infinity"), Decimal("1e999999"),
+        Decimal("0E+50"), Decimal("1." + "0" * 130 + "1"), Decimal("1." + "0" * 90),
     ],
     "decimal(38,20)": [
         Decimal("1e-20"), Decimal("999999999999999999.99999999999999999999"), Decimal("-1"), 10**17, 10**18, 2**64 - 1,

@@ -38,6 +38,8 @@ json_array_length('[1, [2]]'); json_array_length(t); json_object_keys(t); cast(x
 cast(m as string); cast(xs as array<string>); xs = ys; xs < ys; array(1, 2.5); element_at(array('a', 'b'), 1)
 array_size(xs); map_from_entries(map_entries(m)); sequence(date'2024-01-31', date'2024-06-01', interval 1 month)
 sequence(date'2024-03-01', date_add(date'2024-03-01', -id * 9), interval -1 week); array(id, 2)[1]
+sequence(date'2020-02-29', date'2031-01-01', interval 1 year)
+sequence(date'2024-01-31', date'2025-01-01', interval 2 months)
 sequence(timestamp'2024-02-28 22:00:00', timestamp'2024-03-01 00:00:00', interval 7 hours)"""
 QUESTIONS = [one.strip() for line in ASKED.splitlines() for one in line.split(";")]
 QUERIES = [
