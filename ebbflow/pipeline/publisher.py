@@ -32,7 +32,7 @@ from ebbflow.pipeline import claims, marks
 from ebbflow.pipeline.casting import SPARK
 from ebbflow.pipeline.sinks.each import Each
 from ebbflow.pipeline.sinks.sink import Progress, Sink, first_line
-from ebbflow.pipeline.skips import OUTPUTS_FIELD, PROGRESS, REFUSED, kept_changes, skipped_of
+from ebbflow.pipeline.skips import OUTPUT_HOMES, PROGRESS, REFUSED, kept_changes, skipped_of
 from ebbflow.runtime.contract import Staging
 from ebbflow.runtime.spark.jobs import described, titled
 from ebbflow.runtime.spark.session import frame_of
@@ -108,7 +108,7 @@ class Publisher:
 
     def home(self, output: str) -> Path:
         outputs = [node.name for node in self.program.graph.nodes if isinstance(node, n.Output)]
-        return self.place / OUTPUTS_FIELD / str(outputs.index(output))
+        return self.place / OUTPUT_HOMES / str(outputs.index(output))
 
     def schema(self, output: str) -> Schema:
         graph = self.program.graph

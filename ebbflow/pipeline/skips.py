@@ -17,7 +17,7 @@ from ebbflow.frontend.plain import plain
 from ebbflow.pipeline import claims, marks
 
 PUBLISHED, REFUSED = "published.json", "refused.json"  # the last step that all sinks have; one that a sink refused
-PROGRESS, OUTPUTS_FIELD = "progress", "outputs"  # of each output: how far it is, and a directory
+PROGRESS, OUTPUT_HOMES = "progress", "outputs"  # of each output: how far it is, and a directory
 SKIPPED = "skipped"  # the changes that nobody was told of
 SKIPS_FILE = "skipped.json"  # which steps those are
 
@@ -34,7 +34,7 @@ def all_skipped(place: Path) -> list[dict[str, Any]]:
 def unpublished(place: Path, step: int) -> dict[str, Path]:
     """The outputs that do not have a step yet, and where its changes would be kept."""
     found = {}
-    for home in sorted((place / OUTPUTS_FIELD).iterdir(), key=lambda home: int(home.name)):
+    for home in sorted((place / OUTPUT_HOMES).iterdir(), key=lambda home: int(home.name)):
         output = claims.owner_of(home).output
         at = marks.read(place / PROGRESS / f"{home.name}.json")
         if (at is None or at["step"] < step) and step not in skipped_of(place, output):

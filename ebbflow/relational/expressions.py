@@ -20,7 +20,7 @@ from ebbflow.expressions.typed import Expr, Literal
 from ebbflow.relational.dialect import NamedAggregate
 from ebbflow.relational.forms import FORMS
 from ebbflow.relational.functions import Bind
-from ebbflow.relational.operators import OF_TWO_SIDES, binary
+from ebbflow.relational.operators import BINARY_OPERATORS, binary
 from ebbflow.relational.refusals import refused, unsupported, word_for
 
 UNARY: dict[type[exp.Expression], str] = {
@@ -107,7 +107,9 @@ def check_said(node: exp.Expression) -> None:
     allowed = EVERYTHING_SAYS | MAY_SAY.get(type(node), set())
     more = [name for name, value in node.args.items() if value not in (None, False, []) and name not in allowed]
     if more:
-        is_read = type(node) in OF_TWO_SIDES or type(node) in UNARY or type(node) in FORMS or type(node) in AGGREGATES
+        is_read = (
+            type(node) in BINARY_OPERATORS or type(node) in UNARY or type(node) in FORMS or type(node) in AGGREGATES
+        )
         said = f"{word_for(node)} with {', '.join(more).replace('_', ' ')}" if is_read else None
         raise unsupported(node, said)
 
@@ -115,7 +117,7 @@ def check_said(node: exp.Expression) -> None:
 def _bound(node: exp.Expression, bind: Bind) -> Expr:
     kind = type(node)
     check_said(node)
-    if kind in OF_TWO_SIDES:
+    if kind in BINARY_OPERATORS:
         return binary(node, bind)
     if kind in UNARY:
         return typed(UNARY[kind], (bind(node.this),))

@@ -19,7 +19,7 @@ from ebbflow.relational.functions import Bind, called, later
 from ebbflow.relational.lengths import duration, is_interval, terms
 from ebbflow.relational.refusals import refused, unsupported
 
-OF_TWO_SIDES: dict[type[exp.Expression], str] = {
+BINARY_OPERATORS: dict[type[exp.Expression], str] = {
     exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div", exp.Mod: "mod",
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
     exp.NullSafeEQ: "eq_null_safe", exp.NullSafeNEQ: "eq_null_safe", exp.And: "and", exp.Or: "or",
@@ -40,7 +40,7 @@ def binary(node: exp.Expression, bind: Bind) -> Expr:
             if is_interval(two) and not is_interval(one) and (isinstance(node, exp.Add) or one is node.this):
                 return _later(bind(one), two, -1 if isinstance(node, exp.Sub) else 1, bind)
     if isinstance(node, COMPARISONS) and (is_interval(node.this) or is_interval(node.expression)):
-        return typed(OF_TWO_SIDES[type(node)], [duration(side, bind) for side in (node.this, node.expression)])
+        return typed(BINARY_OPERATORS[type(node)], [duration(side, bind) for side in (node.this, node.expression)])
     if isinstance(node, COMPARISONS) and (is_row(node.this) or is_row(node.expression)):
         return compared_rows(node, bind)
     left, right = bind(node.this), bind(node.expression)
@@ -52,7 +52,7 @@ def binary(node: exp.Expression, bind: Bind) -> Expr:
         return typed("date_diff", (left, right))
     if isinstance(node, exp.Sub) and left.type in MOMENTS and right.type in MOMENTS:
         raise unsupported(node, "a length of time as a value", "Say in which unit: timestampdiff(second, start, end).")
-    op = OF_TWO_SIDES[type(node)]
+    op = BINARY_OPERATORS[type(node)]
     if op == "like" and VOID in (left.type, right.type):
         return Literal(None, BOOLEAN)
     found = called(op, node, (left, right)) if op in OPERATORS_OF_TABLE else typed(op, (left, right))
@@ -79,7 +79,7 @@ def compared_rows(node: exp.Expression, bind: Bind) -> Expr:
     if len(ours) != len(theirs):
         raise refused(f"a row of {len(ours)} is compared with one of {len(theirs)}", node, "Compare as many values.")
     pairs = [alike(bind(one), bind(two)) for one, two in zip(ours, theirs)]
-    op = OF_TWO_SIDES[type(node)]
+    op = BINARY_OPERATORS[type(node)]
     if op in ("eq", "eq_null_safe"):
         same = reduce(lambda one, two: typed("and", (one, two)), [typed(op, pair) for pair in pairs])
         return typed("not", (same,)) if isinstance(node, exp.NullSafeNEQ) else same

@@ -24,8 +24,8 @@ from ebbflow.native.structs import is_address
 
 MOST_DETAIL = 80  # letters that say what a node does
 SAME_MEMORY = {  # this engine, and the one before it, where the two differ by names only; then those before it
-    "9cadf0d3bef3ead9": "ae20b01cd807d06a",  # constants of several modules that had one name have names of their own
-    "ae20b01cd807d06a": "b5be0f1285ebefce",  # a word of each node that was always zero is called `visits`
+    # a word of each node that was always zero is called `visits`; constants that shared a name have their own
+    "759f161928a4c3d3": "b5be0f1285ebefce",
 }
 
 

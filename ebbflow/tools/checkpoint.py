@@ -29,7 +29,7 @@ def opened(place: str) -> tuple[Store, Path | None]:
     if os.path.isdir(within) and not {records.MANIFEST, records.LEDGER} & set(os.listdir(root)):
         return Store(within), Path(root)
     above = Path(root).parent
-    is_stream = os.path.basename(root) == STATE and (above / skips.OUTPUTS_FIELD).is_dir()
+    is_stream = os.path.basename(root) == STATE and (above / skips.OUTPUT_HOMES).is_dir()
     return Store(root), above if is_stream else None
 
 
@@ -70,7 +70,7 @@ def as_json(place: str) -> tuple[dict[str, Any], bool]:
     }
     if stream is not None:
         last = _last(store)
-        waiting = skips.unpublished(stream, last) if last and (stream / skips.OUTPUTS_FIELD).is_dir() else {}
+        waiting = skips.unpublished(stream, last) if last and (stream / skips.OUTPUT_HOMES).is_dir() else {}
         held["published"] = marks.read(stream / skips.PUBLISHED)
         held["waiting"] = {"step": last, "outputs": sorted(waiting)} if waiting else None
         held["skipped"] = list(skips.all_skipped(stream))
@@ -87,7 +87,7 @@ def _show_published(stream: Path, last: int) -> None:
     if published is not None:
         click.echo(f"published: step {published['step']}, batch {published.get('batch')}")
     if last and (published is None or published["step"] < last):
-        waiting = skips.unpublished(stream, last) if (stream / skips.OUTPUTS_FIELD).is_dir() else {}
+        waiting = skips.unpublished(stream, last) if (stream / skips.OUTPUT_HOMES).is_dir() else {}
         why = marks.read(stream / skips.REFUSED) or {}
         if waiting:
             click.echo(f"step {last} waits to be published to: {', '.join(waiting)}")

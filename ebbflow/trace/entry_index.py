@@ -17,7 +17,7 @@ from ebbflow.trace.append import refresh, save
 from ebbflow.trace.folding import is_beside, shrink
 from ebbflow.trace.heap import alloc, class_size, copy_words, release, size_class
 from ebbflow.trace.ordered_index import (
-    INDEX_WORDS,
+    PLACE_BITS,
     OrderedIndex,
     append_gap,
     close_gap,
@@ -68,9 +68,9 @@ def fold_entry(worker: Worker, index: OrderedIndex, e: Entry, w: int, diff: int)
             if abs(sum_) <= DIFF_AT_MOST:
                 g.stamp = stamped(0, sum_)
                 if sum_ == 0:
-                    close_gap(worker, index, (k << INDEX_WORDS) + i)
+                    close_gap(worker, index, (k << PLACE_BITS) + i)
                 return
-    g = Entry(value_at(index, make_gap(worker, index, (k << INDEX_WORDS) + j)))
+    g = Entry(value_at(index, make_gap(worker, index, (k << PLACE_BITS) + j)))
     copy_words(Words(e), Words(g), w)
     g.stamp = stamped(0, diff)
 

@@ -58,13 +58,13 @@ class IndexChange(Struct):
 
 CHUNK = 64  # values, of the smallest
 # ---- a cursor: the chunk, and the place in it ---------------------------------------------------------------------
-INDEX_WORDS = 24  # bits
+PLACE_BITS = 24
 
 
 @inline
 def value_at(index: OrderedIndex, cursor: int) -> Words:
     """The value at a cursor."""
-    return index.directory[cursor >> INDEX_WORDS].at + (cursor & ((1 << INDEX_WORDS) - 1)) * index.step
+    return index.directory[cursor >> PLACE_BITS].at + (cursor & ((1 << PLACE_BITS) - 1)) * index.step
 
 
 @kernel
@@ -190,8 +190,8 @@ def split_chunk(worker: Worker, index: OrderedIndex, k: int) -> None:
 def make_gap(worker: Worker, index: OrderedIndex, cursor: int) -> int:
     """Room for a value at this place, for the caller to fill; returns the cursor of where it is now."""
     step = index.step
-    k = cursor >> INDEX_WORDS
-    j = cursor & ((1 << INDEX_WORDS) - 1)
+    k = cursor >> PLACE_BITS
+    j = cursor & ((1 << PLACE_BITS) - 1)
     if index.chunks == 0:
         open_chunk(worker, index, 0, index.chunk_room)
     if index.directory[k].values == index.directory[k].room:
@@ -209,15 +209,15 @@ def make_gap(worker: Worker, index: OrderedIndex, cursor: int) -> int:
         p[i + step] = p[i]
     chunk.values += 1
     index.values += 1
-    return (k << INDEX_WORDS) + j
+    return (k << PLACE_BITS) + j
 
 
 @kernel
 def close_gap(worker: Worker, index: OrderedIndex, cursor: int) -> None:
     """The value at a cursor is gone."""
     step = index.step
-    k = cursor >> INDEX_WORDS
-    j = cursor & ((1 << INDEX_WORDS) - 1)
+    k = cursor >> PLACE_BITS
+    j = cursor & ((1 << PLACE_BITS) - 1)
     chunk = index.directory[k]
     chunk.values -= 1
     index.values -= 1
@@ -230,7 +230,7 @@ def close_gap(worker: Worker, index: OrderedIndex, cursor: int) -> None:
 @inline
 def count_rows(index: OrderedIndex, cursor: int, rows: int) -> None:
     """The chunk of a cursor has so many rows more."""
-    k = cursor >> INDEX_WORDS
+    k = cursor >> PLACE_BITS
     index.directory[k].rows += rows
     index.rows += rows
     if k < index.finger:
@@ -289,8 +289,8 @@ def note_change(worker: Worker, marks: Marks, order: int, diff: int, lanes: Word
 @kernel
 def place_of(index: OrderedIndex, cursor: int) -> int:
     """How many values are before a cursor."""
-    n = cursor & ((1 << INDEX_WORDS) - 1)
-    for k in range(cursor >> INDEX_WORDS):
+    n = cursor & ((1 << PLACE_BITS) - 1)
+    for k in range(cursor >> PLACE_BITS):
         n += index.directory[k].values
     return n
 
@@ -322,7 +322,7 @@ def cursor_of(index: OrderedIndex, place: int) -> int:
     while k + 1 < n and place >= index.directory[k].values:
         place -= index.directory[k].values
         k += 1
-    return (k << INDEX_WORDS) + place
+    return (k << PLACE_BITS) + place
 
 
 @kernel

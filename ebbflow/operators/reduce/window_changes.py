@@ -22,7 +22,7 @@ from ebbflow.operators.reduce.windows import answer_ordered, reserve_cells
 from ebbflow.trace.failures import PARTITION_OVERFLOW, fail
 from ebbflow.trace.heap import copy_words, reserve
 from ebbflow.trace.ordered_index import (
-    INDEX_WORDS,
+    PLACE_BITS,
     OrderedIndex,
     cursor_of,
     note_change,
@@ -114,9 +114,9 @@ def compute_span(worker: Worker, node: Node, index: OrderedIndex, first: int, en
     place = start
     cursor = cursor_of(index, start)
     while place < stop:
-        k = cursor >> INDEX_WORDS
-        if (cursor & ((1 << INDEX_WORDS) - 1)) == index.directory[k].values:
-            cursor = (k + 1) << INDEX_WORDS
+        k = cursor >> PLACE_BITS
+        if (cursor & ((1 << PLACE_BITS) - 1)) == index.directory[k].values:
+            cursor = (k + 1) << PLACE_BITS
             continue
         p = value_at(index, cursor)
         if p[0] > 0:

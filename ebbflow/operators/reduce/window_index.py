@@ -11,7 +11,7 @@ from ebbflow.operators.reduce.window_order import Window, sort_places, window_co
 from ebbflow.trace.entry_index import fold_entry
 from ebbflow.trace.heap import Worker, copy_words, reserve
 from ebbflow.trace.ordered_index import (
-    INDEX_WORDS,
+    PLACE_BITS,
     IndexChange,
     OrderedIndex,
     append_value,
@@ -47,14 +47,14 @@ def find_value(worker: Worker, window: Window, index: OrderedIndex, lanes: Words
     while low < high:
         middle = (low + high) >> 1
         worker.replayed += 1
-        c = window_compare(worker, window, value_at(index, (k << INDEX_WORDS) + middle) + 1, lanes)
+        c = window_compare(worker, window, value_at(index, (k << PLACE_BITS) + middle) + 1, lanes)
         if c == 0:
-            return 2 * ((k << INDEX_WORDS) + middle) + 1
+            return 2 * ((k << PLACE_BITS) + middle) + 1
         if c < 0:
             low = middle + 1
         else:
             high = middle
-    return 2 * ((k << INDEX_WORDS) + low)
+    return 2 * ((k << PLACE_BITS) + low)
 
 
 @kernel
