@@ -19,7 +19,7 @@ from ebbflow.columns.schema import NULL, Type
 
 BASE = 2**64 - 1  # of the two words of a wide decimal
 GREATEST = 2**63 - 1
-MANY_DIGITS, MOST_DIGITS = 40, 95  # in front of the point, and in all: no column has room for more
+MANY_DIGITS, ALL_DIGITS = 40, 95  # in front of the point, and in all: no column has room for more
 DAY_LENGTH, MICROSECOND_LENGTH = timedelta(days=1), timedelta(microseconds=1)
 EPOCH_DATE = EPOCH.date()
 
@@ -40,7 +40,7 @@ def exact_units(value: Any, kind: Type) -> int | None:
     if type(value) is int:
         units = value * 10**kind.scale
     elif isinstance(value, Decimal) and value.is_finite() and (not value or value.adjusted() <= MANY_DIGITS):
-        if len(value.as_tuple().digits) > MOST_DIGITS:  # they would be rounded
+        if len(value.as_tuple().digits) > ALL_DIGITS:  # they would be rounded
             return None
         scaled = value.scaleb(kind.scale, EXACT_DECIMALS)
         units = int(scaled)
